@@ -1,0 +1,235 @@
+//! `Resource`: amounts of memory, vcores and configured types in fixed lanes.
+//! May touch: integers and the names of the lanes.
+//! Must not: round (the calculator of the scheduler does), or hold GPU shapes.
+
+use std::fmt::{self, Write as _};
+
+use crate::limits::RESOURCE_LANES;
+
+/// Number of lanes.
+pub const LANES: usize = RESOURCE_LANES;
+
+/// Amounts by lane: 0 memory in MiB, 1 vcores, then the types of [`ResourceTypes`] in its order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Resource(pub [i64; LANES]);
+
+impl Resource {
+    /// Nothing of anything.
+    pub const ZERO: Self = Self([0; LANES]);
+
+    /// `memory_mb` MiB and `vcores` vcores.
+    pub fn new(memory_mb: i64, vcores: i64) -> Self {
+        let mut lanes = [0; LANES];
+        lanes[0] = memory_mb;
+        lanes[1] = vcores;
+        Self(lanes)
+    }
+
+    /// This resource with `amount` in `lane`.
+    #[must_use]
+    pub fn with(mut self, lane: usize, amount: i64) -> Self {
+        self.0[lane] = amount;
+        self
+    }
+
+    /// Memory in MiB.
+    pub fn memory_mb(self) -> i64 {
+        self.0[0]
+    }
+
+    /// Vcores.
+    pub fn vcores(self) -> i64 {
+        self.0[1]
+    }
+
+    /// Every lane of `self` is at most that of `room`.
+    pub fn fits(self, room: Self) -> bool {
+        self.0.iter().zip(room.0).all(|(a, b)| *a <= b)
+    }
+
+    /// No lane holds anything.
+    pub fn is_zero(self) -> bool {
+        self == Self::ZERO
+    }
+
+    /// Some lane is below zero.
+    pub fn is_negative(self) -> bool {
+        self.0.iter().any(|v| *v < 0)
+    }
+
+    fn zip(self, other: Self, f: impl Fn(i64, i64) -> i64) -> Self {
+        let mut lanes = self.0;
+        for (lane, b) in lanes.iter_mut().zip(other.0) {
+            *lane = f(*lane, b);
+        }
+        Self(lanes)
+    }
+
+    /// Lane by lane sum, saturating.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.zip(other, i64::saturating_add)
+    }
+
+    /// Lane by lane difference, saturating; may go below zero.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        self.zip(other, i64::saturating_sub)
+    }
+
+    /// Lane by lane product with `count`, saturating.
+    #[must_use]
+    pub fn times(self, count: i64) -> Self {
+        self.zip(Self::ZERO, |a, _| a.saturating_mul(count))
+    }
+
+    /// Lane by lane minimum (`Resources.componentwiseMin`).
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        self.zip(other, i64::min)
+    }
+
+    /// Lane by lane maximum (`Resources.componentwiseMax`).
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        self.zip(other, i64::max)
+    }
+
+    /// Negative lanes become zero.
+    #[must_use]
+    pub fn at_least_zero(self) -> Self {
+        self.max(Self::ZERO)
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let used = self
+            .0
+            .iter()
+            .rposition(|v| *v != 0)
+            .map_or(2, |last| last.max(1) + 1);
+        write!(f, "{:?}", &self.0[..used])
+    }
+}
+
+/// One countable resource type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ResourceType {
+    /// Name on the wire, e.g. `memory-mb`, `vcores`, `yarn.io/gpu`.
+    pub name: String,
+    /// Unit of the amounts kept here, e.g. `Mi` for memory, empty for counts.
+    pub units: String,
+    /// Smallest amount a container may ask for (`…minimum-allocation`).
+    pub minimum_allocation: i64,
+    /// Largest amount a container may ask for (`…maximum-allocation`).
+    pub maximum_allocation: i64,
+}
+
+/// The lanes in order, fixed when the daemon starts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ResourceTypes {
+    types: Vec<ResourceType>,
+}
+
+impl ResourceTypes {
+    /// The lanes `types`, which begin with memory-mb and vcores.
+    ///
+    /// # Errors
+    /// More than [`LANES`] types, or other first two: the text says which.
+    pub fn new(types: Vec<ResourceType>) -> Result<Self, String> {
+        let first: Vec<&str> = types.iter().take(2).map(|t| t.name.as_str()).collect();
+        if first != ["memory-mb", "vcores"] {
+            return Err(format!(
+                "the first resource types are memory-mb and vcores, not {first:?}"
+            ));
+        }
+        if let Some(extra) = types.get(LANES) {
+            return Err(format!(
+                "resource type '{}' is one too many: at most {LANES} with memory-mb and vcores",
+                extra.name
+            ));
+        }
+        Ok(Self { types })
+    }
+
+    /// memory-mb and vcores alone, with Hadoop's default allocation bounds.
+    pub fn memory_and_vcores() -> Self {
+        let lane = |name: &str, units: &str, minimum_allocation, maximum_allocation| ResourceType {
+            name: name.to_owned(),
+            units: units.to_owned(),
+            minimum_allocation,
+            maximum_allocation,
+        };
+        Self {
+            types: vec![
+                lane("memory-mb", "Mi", 1024, 8192),
+                lane("vcores", "", 1, 4),
+            ],
+        }
+    }
+
+    /// The types in lane order.
+    pub fn iter(&self) -> impl Iterator<Item = &ResourceType> {
+        self.types.iter()
+    }
+
+    /// Number of lanes in use, at least 2.
+    pub fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Never true: memory and vcores are always there.
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+
+    /// Lane of the type called `name`; `memory` is another name of memory-mb.
+    pub fn lane(&self, name: &str) -> Option<usize> {
+        let name = if name == "memory" { "memory-mb" } else { name };
+        self.types.iter().position(|t| t.name == name)
+    }
+
+    /// The type in `lane`.
+    pub fn get(&self, lane: usize) -> Option<&ResourceType> {
+        self.types.get(lane)
+    }
+
+    /// Smallest container, by lane.
+    pub fn minimum_allocation(&self) -> Resource {
+        self.bounds(|t| t.minimum_allocation)
+    }
+
+    /// Largest container, by lane.
+    pub fn maximum_allocation(&self) -> Resource {
+        self.bounds(|t| t.maximum_allocation)
+    }
+
+    fn bounds(&self, of: impl Fn(&ResourceType) -> i64) -> Resource {
+        let mut resource = Resource::ZERO;
+        for (lane, t) in resource.0.iter_mut().zip(&self.types) {
+            *lane = of(t);
+        }
+        resource
+    }
+
+    /// Hadoop's text of a resource: `<memory:4096, vCores:2, yarn.io/gpu: 2>`, zero types left out.
+    pub fn show(&self, r: Resource) -> String {
+        let mut text = format!("<memory:{}, vCores:{}", r.memory_mb(), r.vcores());
+        for (t, amount) in self
+            .types
+            .iter()
+            .zip(r.0)
+            .skip(2)
+            .filter(|(_, amount)| *amount != 0)
+        {
+            let _ = write!(text, ", {}: {amount}{}", t.name, t.units);
+        }
+        text.push('>');
+        text
+    }
+}
+
+#[cfg(test)]
+#[path = "resource_test.rs"]
+mod tests;

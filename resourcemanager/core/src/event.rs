@@ -1,0 +1,319 @@
+//! Everything that can happen to the ResourceManager: the closed list of inputs of [`crate::Rm::apply`].
+//! May touch: `yarn-types`.
+//! Must not: carry bytes of the wire, secrets or launch contexts (the shell keeps those by id).
+
+use std::sync::Arc;
+
+use yarn_types::{
+    ApplicationAttemptId, ApplicationId, ContainerId, ContainerState, FinalStatus, NodeId, Resource,
+};
+
+use crate::conf::QueuesConf;
+
+/// Who waits for an answer; the shell's table maps it to the connection.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CallId(pub u64);
+
+/// One input. Every variant says who sends it and when it is legal.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// The driver, whenever [`crate::Rm::next_wake`] has passed. Always legal.
+    Tick,
+    /// The driver, at start and when the wall clock jumps: wall milliseconds at this event's `now`.
+    /// Used for display and ids only.
+    WallClock {
+        /// Milliseconds since 1970.
+        wall_ms: i64,
+    },
+    /// The store: everything up to `seq` lasts. Sequence numbers arrive in order.
+    Stored {
+        /// Number of the last record that is stored.
+        seq: u64,
+    },
+    /// The token service: NMTokens are signed with a new key from now on, so every attempt needs
+    /// fresh ones.
+    NmKeyActivated,
+    /// An administrator's refresh: validated against the state and applied in one step, or refused
+    /// with the state unchanged. Answered by [`crate::effect::Reply::Done`].
+    Reload {
+        /// Who waits.
+        call: CallId,
+        /// The parsed capacity-scheduler.xml.
+        queues: Box<QueuesConf>,
+    },
+    /// A call of ApplicationClientProtocol that changes something.
+    Client {
+        /// Who waits.
+        call: CallId,
+        /// What is asked.
+        request: ClientRequest,
+    },
+    /// A call of ApplicationMasterProtocol, from the attempt that its token names.
+    Am {
+        /// Who waits.
+        call: CallId,
+        /// Identity proven by the AMRMToken.
+        attempt: ApplicationAttemptId,
+        /// What is asked.
+        request: AmRequest,
+    },
+    /// A call of ResourceTracker.
+    Node {
+        /// Who waits.
+        call: CallId,
+        /// What is said.
+        request: NodeRequest,
+    },
+    /// The launcher: the NodeManager accepted the ApplicationMaster's container. Legal after
+    /// [`crate::effect::Effect::LaunchAm`]; late ones are ignored.
+    AmLaunched {
+        /// Whose ApplicationMaster.
+        attempt: ApplicationAttemptId,
+    },
+    /// The launcher: the ApplicationMaster could not be started.
+    AmLaunchFailed {
+        /// Whose ApplicationMaster.
+        attempt: ApplicationAttemptId,
+        /// Text for the attempt's diagnostics.
+        diagnostics: String,
+    },
+    /// The include/exclude lists changed: hosts that may register, hosts that must go.
+    Hosts(HostLists),
+}
+
+/// `yarn.resourcemanager.nodes.{include,exclude}-path` as read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HostLists {
+    /// Allowed hosts; empty allows every host.
+    pub include: Vec<Arc<str>>,
+    /// Refused hosts.
+    pub exclude: Vec<Arc<str>>,
+}
+
+/// Calls of ApplicationClientProtocol that change something.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ClientRequest {
+    /// `getNewApplication`: answered by [`crate::effect::Reply::NewApplication`].
+    NewApplication,
+    /// `submitApplication`; a known id is answered as if it were new. Answered once stored.
+    Submit(Box<Submission>),
+    /// `forceKillApplication`: answered by [`crate::effect::Reply::KillCompleted`].
+    Kill {
+        /// Which application.
+        app: ApplicationId,
+        /// Caller, for the diagnostics.
+        user: Arc<str>,
+        /// Peer address, for the diagnostics.
+        peer: String,
+        /// The caller's own words, may be empty.
+        diagnostics: String,
+    },
+    /// `failApplicationAttempt`: answered by `Done`.
+    FailAttempt {
+        /// Which attempt.
+        attempt: ApplicationAttemptId,
+        /// Caller.
+        user: Arc<str>,
+    },
+    /// `signalToContainer`: passed to the node with its next heartbeat. Answered by `Done`.
+    SignalContainer {
+        /// Which container.
+        container: ContainerId,
+        /// What to send.
+        command: SignalCommand,
+    },
+}
+
+/// `SignalContainerCommand`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SignalCommand {
+    /// SIGQUIT.
+    OutputThreadDump,
+    /// SIGTERM.
+    GracefulShutdown,
+    /// SIGKILL.
+    ForcefulShutdown,
+}
+
+/// `ApplicationSubmissionContext` without its launch context (the shell keeps that by id).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Submission {
+    /// Id from `getNewApplication`.
+    pub app: ApplicationId,
+    /// Submitter.
+    pub user: Arc<str>,
+    /// `N/A` when the client gave none.
+    pub name: String,
+    /// Queue as the client wrote it; empty means `default`.
+    pub queue: String,
+    /// `YARN` when the client gave none.
+    pub application_type: String,
+    /// Tags in the order given.
+    pub tags: Vec<String>,
+    /// Application priority, when given.
+    pub priority: Option<i32>,
+    /// The ApplicationMaster runs outside the cluster.
+    pub unmanaged: bool,
+    /// Most attempts; 0 means the RM's default.
+    pub max_attempts: u32,
+    /// Failures older than this do not count; `None` counts all.
+    pub attempt_failures_validity_ms: Option<u64>,
+    /// `keep_containers_across_application_attempts`.
+    pub keep_containers: bool,
+    /// What the ApplicationMaster's container needs, as asked (not yet normalised).
+    pub am_resource: Resource,
+    /// Label of the ApplicationMaster's container, when given.
+    pub am_label: Option<String>,
+    /// Default label of the application's containers, when given.
+    pub label: Option<String>,
+    /// A resource type that the RM does not know was asked with a value above 0: its name.
+    pub unknown_resource: Option<String>,
+}
+
+/// Calls of ApplicationMasterProtocol.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AmRequest {
+    /// `registerApplicationMaster`: answered by [`crate::effect::Reply::Registered`].
+    Register {
+        /// Where the ApplicationMaster listens; `N/A` when empty.
+        host: String,
+        /// Its port, -1 for none.
+        rpc_port: i32,
+        /// Its web page, may be empty.
+        tracking_url: String,
+    },
+    /// `allocate`: answered after the next pass by [`crate::effect::Reply::Allocated`] or
+    /// [`crate::effect::Reply::AllocatedAgain`].
+    Allocate(Box<Allocate>),
+    /// `finishApplicationMaster`: answered by [`crate::effect::Reply::Unregistered`].
+    Finish {
+        /// Outcome in the ApplicationMaster's words.
+        status: FinalStatus,
+        /// Its diagnostics.
+        diagnostics: String,
+        /// Where its history is, may be empty.
+        tracking_url: String,
+    },
+}
+
+/// Body of `allocate`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Allocate {
+    /// Response id of the last answer that the ApplicationMaster got.
+    pub response_id: i32,
+    /// 0 to 1.
+    pub progress: f32,
+    /// New absolute counts by key.
+    pub asks: Vec<Ask>,
+    /// Containers given back.
+    pub releases: Vec<ContainerId>,
+    /// Hosts or racks to avoid from now on.
+    pub blacklist_additions: Vec<Arc<str>>,
+    /// Hosts or racks to use again.
+    pub blacklist_removals: Vec<Arc<str>>,
+    /// Containers whose size or execution type should change, with the version given.
+    pub updates: Vec<(ContainerId, i32)>,
+    /// A `SchedulingRequest` was in the call.
+    pub scheduling_requests: bool,
+}
+
+/// One `ResourceRequest`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ask {
+    /// Larger is less urgent; negative is refused.
+    pub priority: i32,
+    /// Client's own key, echoed in the container; -1 or 0 when unused.
+    pub allocation_request_id: i64,
+    /// `*`, a host or a rack (begins with `/`).
+    pub place: Arc<str>,
+    /// Size of one container.
+    pub capability: Resource,
+    /// Containers outstanding for this key: replaces the earlier number.
+    pub count: i32,
+    /// Whether the next wider place may be used.
+    pub relax_locality: bool,
+    /// Node label expression, when given.
+    pub label: Option<String>,
+    /// Asked as OPPORTUNISTIC.
+    pub opportunistic: bool,
+    /// A resource type that the RM does not know was asked with a value above 0: its name.
+    pub unknown_resource: Option<String>,
+}
+
+/// Calls of ResourceTracker.
+#[derive(Clone, PartialEq, Debug)]
+pub enum NodeRequest {
+    /// `registerNodeManager`: answered by [`crate::effect::Reply::NodeRegistered`].
+    Register(Box<NodeRegistration>),
+    /// `nodeHeartbeat`: answered by [`crate::effect::Reply::Heartbeat`] or `HeartbeatAgain`.
+    Heartbeat(Box<Heartbeat>),
+    /// `unRegisterNodeManager`: answered by `Done`.
+    Unregister {
+        /// Which node.
+        node: NodeId,
+    },
+}
+
+/// Body of `registerNodeManager`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NodeRegistration {
+    /// Identity everywhere, tokens included.
+    pub node: NodeId,
+    /// Web port.
+    pub http_port: u16,
+    /// From the topology mapping, `/default-rack` when there is none.
+    pub rack: Arc<str>,
+    /// What it offers.
+    pub total: Resource,
+    /// Its version text.
+    pub version: String,
+    /// Containers it still knows.
+    pub containers: Vec<NodeContainer>,
+    /// Applications it still knows.
+    pub running_apps: Vec<ApplicationId>,
+    /// Its health, when it sent a status.
+    pub health: Option<NodeHealth>,
+}
+
+/// Body of `nodeHeartbeat`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Heartbeat {
+    /// Which node.
+    pub node: NodeId,
+    /// Response id of the last answer that the node got.
+    pub response_id: i32,
+    /// Running and newly completed containers.
+    pub containers: Vec<NodeContainer>,
+    /// Its health.
+    pub health: NodeHealth,
+}
+
+/// `NodeHealthStatus`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeHealth {
+    /// Whether it can run containers.
+    pub healthy: bool,
+    /// Its words.
+    pub report: String,
+    /// Wall milliseconds of the check.
+    pub reported_wall_ms: i64,
+}
+
+/// A container as its node sees it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeContainer {
+    /// Which container.
+    pub id: ContainerId,
+    /// Its state there.
+    pub state: ContainerState,
+    /// Its size.
+    pub resource: Resource,
+    /// Its priority (registration only).
+    pub priority: i32,
+    /// Exit status, meaningful when complete.
+    pub exit_status: i32,
+    /// The node's words.
+    pub diagnostics: String,
+    /// Wall milliseconds of its grant (registration only).
+    pub created_wall_ms: i64,
+}

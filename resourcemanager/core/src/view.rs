@@ -1,0 +1,246 @@
+//! The read model: what readers see of the state, as plain values.
+//! May touch: `yarn-types`.
+//! Must not: share mutable state with the core.
+
+use std::sync::Arc;
+
+use yarn_types::{
+    ApplicationAttemptId, ApplicationId, ApplicationState, AttemptState, ContainerId,
+    ContainerState, FinalStatus, NodeId, NodeState, QueueState, Resource,
+};
+
+/// A consistent picture of the whole RM after some event.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Number of events applied when it was taken.
+    pub seq: u64,
+    /// Applications in submission order.
+    pub apps: Vec<Arc<AppReport>>,
+    /// Nodes in registration order, gone ones included.
+    pub nodes: Vec<Arc<NodeReport>>,
+    /// Queues in tree order, root first.
+    pub queues: Vec<Arc<QueueReport>>,
+    /// Sums.
+    pub metrics: ClusterMetrics,
+}
+
+/// An application.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AppReport {
+    /// Its id.
+    pub id: ApplicationId,
+    /// Submitter.
+    pub user: Arc<str>,
+    /// Last part of its queue's path, as Hadoop reports it.
+    pub queue: String,
+    /// Full path of its queue.
+    pub queue_path: String,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub application_type: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its state.
+    pub state: ApplicationState,
+    /// Outcome.
+    pub final_status: FinalStatus,
+    /// In words.
+    pub diagnostics: String,
+    /// The attempt that counts now; `None` before the first.
+    pub current_attempt: Option<ApplicationAttemptId>,
+    /// Where the ApplicationMaster listens; `N/A` before it registers.
+    pub host: String,
+    /// Its port; -1 before it registers.
+    pub rpc_port: i32,
+    /// The ApplicationMaster's own tracking URL; empty before it registers. The shell makes the
+    /// proxy URL of it.
+    pub original_tracking_url: String,
+    /// 0 to 1.
+    pub progress: f32,
+    /// Wall milliseconds.
+    pub submitted_wall_ms: i64,
+    /// Wall milliseconds (`startTime`).
+    pub started_wall_ms: i64,
+    /// Wall milliseconds of the first ApplicationMaster's launch; 0 before.
+    pub launched_wall_ms: i64,
+    /// Wall milliseconds; 0 while it lives.
+    pub finished_wall_ms: i64,
+    /// Priority now.
+    pub priority: i32,
+    /// The ApplicationMaster runs outside the cluster.
+    pub unmanaged: bool,
+    /// Label of its containers, when given.
+    pub label: Option<String>,
+    /// Label of its ApplicationMaster, when given.
+    pub am_label: Option<String>,
+    /// Size of its ApplicationMaster.
+    pub am_resource: Resource,
+    /// Held now.
+    pub used: Resource,
+    /// Containers held now.
+    pub used_containers: u32,
+    /// Outstanding asks.
+    pub pending: Resource,
+    /// Outstanding containers.
+    pub pending_containers: u32,
+    /// Used share of its queue, percent.
+    pub queue_usage_percent: f32,
+    /// Used share of the cluster, percent.
+    pub cluster_usage_percent: f32,
+    /// Amount × seconds by lane, all attempts.
+    pub resource_seconds: Resource,
+    /// Containers taken by preemption.
+    pub preempted_containers: u32,
+    /// Why its pending asks are not placed, one line each.
+    pub why: Vec<String>,
+}
+
+/// An attempt.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AttemptReport {
+    /// Its id.
+    pub id: ApplicationAttemptId,
+    /// Its state.
+    pub state: AttemptState,
+    /// Where its ApplicationMaster listens; `N/A` before it registers.
+    pub host: String,
+    /// Its port; -1 before it registers.
+    pub rpc_port: i32,
+    /// The ApplicationMaster's own tracking URL.
+    pub original_tracking_url: String,
+    /// In words.
+    pub diagnostics: String,
+    /// Its ApplicationMaster's container.
+    pub am_container: Option<ContainerId>,
+    /// Node of that container.
+    pub am_node: Option<(NodeId, String)>,
+    /// Wall milliseconds.
+    pub started_wall_ms: i64,
+    /// Wall milliseconds; 0 while it lives.
+    pub finished_wall_ms: i64,
+}
+
+/// A container.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ContainerReport {
+    /// Its id.
+    pub id: ContainerId,
+    /// Its size.
+    pub resource: Resource,
+    /// Where.
+    pub node: NodeId,
+    /// Web address of the node, host:port.
+    pub node_http_address: String,
+    /// Submitter of its application.
+    pub user: Arc<str>,
+    /// Priority of its ask.
+    pub priority: i32,
+    /// Wall milliseconds.
+    pub created_wall_ms: i64,
+    /// Wall milliseconds; 0 while it lives.
+    pub finished_wall_ms: i64,
+    /// In words.
+    pub diagnostics: String,
+    /// Exit status; 0 while it lives, as Hadoop shows it.
+    pub exit_status: i32,
+    /// Its state.
+    pub state: ContainerState,
+}
+
+/// A node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NodeReport {
+    /// Its id.
+    pub id: NodeId,
+    /// Web address, host:port.
+    pub http_address: String,
+    /// Its rack.
+    pub rack: Arc<str>,
+    /// Its state.
+    pub state: NodeState,
+    /// What it offers.
+    pub total: Resource,
+    /// What is granted of it.
+    pub used: Resource,
+    /// Containers on it.
+    pub containers: u32,
+    /// Its health, in its words.
+    pub health_report: String,
+    /// Wall milliseconds of the last health check.
+    pub health_wall_ms: i64,
+    /// Wall milliseconds of the last heartbeat.
+    pub last_heartbeat_wall_ms: i64,
+    /// Its version text.
+    pub version: String,
+}
+
+/// A queue.
+#[derive(Clone, PartialEq, Debug)]
+pub struct QueueReport {
+    /// Last part of the path.
+    pub name: String,
+    /// Full path.
+    pub path: String,
+    /// Path of the parent; `None` for root.
+    pub parent: Option<String>,
+    /// No children.
+    pub is_leaf: bool,
+    /// Its state.
+    pub state: QueueState,
+    /// Configured share of the parent, 0 to 1.
+    pub capacity: f32,
+    /// Configured maximum share of the parent, 0 to 1.
+    pub maximum_capacity: f32,
+    /// Share of the cluster, 0 to 1.
+    pub absolute_capacity: f32,
+    /// Maximum share of the cluster, 0 to 1.
+    pub absolute_maximum_capacity: f32,
+    /// Used share of its guarantee, 0 to ….
+    pub used_capacity: f32,
+    /// Used share of the cluster, 0 to 1.
+    pub absolute_used_capacity: f32,
+    /// Held now.
+    pub used: Resource,
+    /// Outstanding asks.
+    pub pending: Resource,
+    /// Guaranteed now.
+    pub guaranteed: Resource,
+    /// Maximum now.
+    pub maximum: Resource,
+    /// Applications whose ApplicationMaster may run.
+    pub active_apps: u32,
+    /// Applications waiting for that.
+    pub pending_apps: u32,
+    /// Containers held.
+    pub containers: u32,
+    /// Held by ApplicationMasters.
+    pub am_used: Resource,
+    /// Most that ApplicationMasters may hold.
+    pub am_limit: Resource,
+    /// `minimum-user-limit-percent`.
+    pub user_limit_percent: f32,
+    /// `user-limit-factor`.
+    pub user_limit_factor: f32,
+    /// Most applications.
+    pub max_applications: u32,
+}
+
+/// Sums over the cluster.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ClusterMetrics {
+    /// Nodes by state, in the order of `NodeState::ALL`.
+    pub nodes: [u32; 8],
+    /// Applications by state, in the order of `ApplicationState::ALL`.
+    pub apps: [u32; 8],
+    /// Offered by usable nodes.
+    pub total: Resource,
+    /// Granted.
+    pub used: Resource,
+    /// Outstanding asks.
+    pub pending: Resource,
+    /// Containers granted.
+    pub containers: u32,
+    /// Containers outstanding.
+    pub pending_containers: u32,
+}
