@@ -9,6 +9,7 @@ pub mod lookup;
 pub mod resource;
 pub mod states;
 pub mod time;
+pub mod units;
 
 pub use ids::{ApplicationAttemptId, ApplicationId, ContainerId, NodeId, ParseIdError};
 pub use lookup::Lookup;
