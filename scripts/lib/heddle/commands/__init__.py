@@ -1,0 +1,1 @@
+"""One module for each entry point in scripts/."""

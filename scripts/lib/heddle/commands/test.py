@@ -1,0 +1,184 @@
+"""scripts/test: every check of the repository, and their sum on the last line."""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from heddle import binaries, tools
+from heddle.errors import Failure
+
+REPOSITORY = binaries.REPOSITORY
+CARGO_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
+LINE = re.compile(r"^(PASS|FAIL|SKIP) (\S.*?)(?:: (.*))?$")
+UNIT_RESULT = re.compile(r"^Ran (\d+) tests? in")
+UNIT_BAD = re.compile(r"(failures|errors|unexpected successes|skipped)=(\d+)")
+UNIT_SKIP = re.compile(r"^(\S+) \(.*\.\.\. skipped '(.*)'$")
+
+
+class Sum:
+    """What passed, failed and was skipped so far; in CI a skip is a failure."""
+
+    def __init__(self, ci):
+        self.ci, self.passed, self.failed, self.skipped = ci, 0, 0, 0
+
+    def skip(self, name, reason):
+        """Counts a check that could not be made here."""
+        if self.ci:
+            self.fail(name, f"skipped, which CI does not allow: {reason}")
+        else:
+            self.skipped += 1
+            print(f"SKIP {name}: {reason}", flush=True)
+
+    def fail(self, name, reason):
+        """Counts a failed check."""
+        self.failed += 1
+        print(f"FAIL {name}: {reason}", flush=True)
+
+    def ok(self, name):
+        """Counts a check that passed."""
+        self.passed += 1
+        print(f"PASS {name}", flush=True)
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def main(arguments):
+    """Runs the chosen steps in order; returns 1 if anything failed."""
+    steps = {
+        "build": _plain("cargo", "build", "--workspace", "--bins", "--locked"),
+        "tidy": _plain("cargo", "xtask", "tidy"),
+        "fmt": _plain("cargo", "fmt", "--all", "--check"),
+        "clippy": _plain("cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"),
+        "unit": _cargo_test,
+        "scripts": _scripts,
+        "integration": _integration,
+        "quickstart": _quickstart,
+    }
+    parser = argparse.ArgumentParser(prog="test", description="Runs every check; the last line is the sum.",
+                                     epilog="With CI=true in the environment a skipped check is a failure.")
+    parser.add_argument("step", nargs="*", help=f"only these: {', '.join(steps)}")
+    chosen = parser.parse_args(arguments).step or list(steps)
+    unknown = [name for name in chosen if name not in steps]
+    if unknown:
+        raise Failure(f"no step is called {unknown[0]}: the steps are {', '.join(steps)}")
+    tools.need("cargo", "cc")
+    os.environ["PATH"] = tools.search_path()
+    total = Sum(os.environ.get("CI", "").lower() in ("true", "1"))
+    for name in chosen:
+        print(f"=== {name}", flush=True)
+        steps[name](name, total)
+    print(total)
+    return 1 if total.failed else 0
+
+
+def _stream(command, each, **options):
+    """Shows a command's output while each(line) reads it; returns the exit code."""
+    child = subprocess.Popen([str(word) for word in command], cwd=REPOSITORY, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                             start_new_session=True, **options)
+    try:
+        for line in child.stdout:
+            if not each(line.rstrip("\n")):
+                sys.stdout.write(line)
+                sys.stdout.flush()
+        return child.wait()
+    except BaseException:
+        os.killpg(child.pid, signal.SIGTERM)
+        child.wait()
+        raise
+
+
+def _plain(*command):
+    """A check that passes when the command exits 0."""
+    def step(name, total):
+        code = _stream(command, lambda line: None)
+        if code == 0:
+            total.ok(name)
+        else:
+            total.fail(name, f"{' '.join(command)} exited {code}")
+    return step
+
+
+def _cargo_test(name, total):
+    """Each Rust test counts."""
+    seen = [0, 0, 0]
+
+    def each(line):
+        if found := CARGO_RESULT.match(line):
+            seen[:] = [sum(pair) for pair in zip(seen, map(int, found.groups()))]
+
+    code = _stream(["cargo", "test", "--workspace", "--locked", "--no-fail-fast"], each)
+    total.passed += seen[0]
+    total.failed += seen[1]
+    if seen[2]:
+        total.skip(f"{name} ({seen[2]} tests)", "marked as ignored")
+    if code != 0 and seen[1] == 0:
+        total.fail(name, f"cargo test exited {code}")
+
+
+def _scripts(name, total):
+    """Each test of scripts/lib counts."""
+    seen = {"ran": 0}
+    skips = []
+
+    def each(line):
+        if found := UNIT_RESULT.match(line):
+            seen["ran"] = int(found.group(1))
+        if found := UNIT_SKIP.match(line):
+            skips.append(found.groups())
+        if line.startswith("FAILED ("):
+            seen.update((what, int(number)) for what, number in UNIT_BAD.findall(line))
+
+    lib = REPOSITORY / "scripts" / "lib"
+    code = _stream(["env", "-C", lib, tools.PYTHON, "-B", "-W", "ignore", "-m", "unittest", "discover", "-v",
+                    "-s", "tests", "-t", "."], each)
+    failed = sum(seen.get(what, 0) for what in ("failures", "errors", "unexpected successes"))
+    total.passed += seen["ran"] - failed - len(skips)
+    total.failed += failed
+    for test, reason in skips:
+        total.skip(f"{name} {test}", reason)
+    if code != 0 and failed == 0:
+        total.fail(name, f"unittest exited {code}")
+
+
+def _integration(name, total):
+    """Each line PASS, FAIL or SKIP of the scenarios with real clients counts."""
+    before = total.failed
+
+    def each(line):
+        found = LINE.match(line)
+        if not found:
+            return False
+        verdict, test, reason = found.groups()
+        if verdict == "PASS":
+            total.ok(test)
+        elif verdict == "FAIL":
+            total.fail(test, reason or "no reason given")
+        else:
+            total.skip(test, reason or "no reason given")
+        return True
+
+    code = _stream([tools.PYTHON, "-B", REPOSITORY / "integration" / "run.py"], each, env=_with_built())
+    if code != 0 and total.failed == before:
+        total.fail(name, f"integration/run.py exited {code}")
+
+
+def _quickstart(name, total):
+    """The quickstart with the daemons that the other tests used."""
+    last = []
+    code = _stream([REPOSITORY / "scripts" / "quickstart"], lambda line: last.append(line), env=_with_built())
+    wanted = "result: 333332833333500000"
+    if code == 0 and wanted in last[-3:]:
+        total.ok(name)
+    else:
+        total.fail(name, f"exit code {code}, last lines {last[-3:]}, expected {wanted}")
+
+
+def _with_built():
+    """The environment in which the scripts use the debug build."""
+    target = os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target"
+    return dict(os.environ, HEDDLE_BIN=os.environ.get("HEDDLE_BIN") or str(os.path.join(target, "debug")))
