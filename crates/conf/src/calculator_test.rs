@@ -1,0 +1,3 @@
+//! Tests of calculator.
+//! May touch: calculator.
+//! Must not: sleep.

@@ -1,0 +1,3 @@
+//! Tests of expand.
+//! May touch: expand.
+//! Must not: sleep.

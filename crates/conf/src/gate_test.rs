@@ -1,0 +1,3 @@
+//! Tests of the gate.
+//! May touch: gate.
+//! Must not: sleep.

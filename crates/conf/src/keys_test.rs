@@ -1,0 +1,3 @@
+//! Tests of the key tables.
+//! May touch: keys, docs/config.md.
+//! Must not: sleep.

@@ -1,0 +1,3 @@
+//! Tests of load.
+//! May touch: load.
+//! Must not: sleep.

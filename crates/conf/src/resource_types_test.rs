@@ -1,0 +1,3 @@
+//! Tests of resource_types.
+//! May touch: resource_types.
+//! Must not: sleep.

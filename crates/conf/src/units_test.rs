@@ -1,0 +1,3 @@
+//! Tests of units.
+//! May touch: units.
+//! Must not: sleep.

@@ -1,0 +1,3 @@
+//! Tests of values.
+//! May touch: values.
+//! Must not: sleep.

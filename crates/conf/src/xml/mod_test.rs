@@ -1,0 +1,3 @@
+//! Tests of the XML reader.
+//! May touch: xml.
+//! Must not: sleep.
