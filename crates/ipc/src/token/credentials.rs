@@ -58,12 +58,18 @@ impl Credentials {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.push(FORMAT_WRITABLE);
-        write_vlong(&mut out, i64::try_from(self.tokens.len()).unwrap_or(i64::MAX));
+        write_vlong(
+            &mut out,
+            i64::try_from(self.tokens.len()).unwrap_or(i64::MAX),
+        );
         for (alias, token) in &self.tokens {
             write_text(&mut out, alias);
             token.write(&mut out);
         }
-        write_vlong(&mut out, i64::try_from(self.secrets.len()).unwrap_or(i64::MAX));
+        write_vlong(
+            &mut out,
+            i64::try_from(self.secrets.len()).unwrap_or(i64::MAX),
+        );
         for (name, secret) in &self.secrets {
             write_text(&mut out, name);
             write_bytes(&mut out, secret);
@@ -89,7 +95,9 @@ impl Credentials {
         }
         for _ in 0..reader.count(SECRET_ENTRY_BYTES_MIN, "number of secrets")? {
             let name = reader.text("secret name")?.to_owned();
-            credentials.secrets.insert(name, reader.bytes("secret")?.to_vec());
+            credentials
+                .secrets
+                .insert(name, reader.bytes("secret")?.to_vec());
         }
         Ok(credentials)
     }
@@ -100,10 +108,14 @@ impl Credentials {
             .map_err(|source| TokenError::Proto { what, source })?;
         let mut credentials = Self::default();
         for entry in proto.tokens {
-            credentials.tokens.insert(entry.alias, entry.token.unwrap_or_default().into());
+            credentials
+                .tokens
+                .insert(entry.alias, entry.token.unwrap_or_default().into());
         }
         for entry in proto.secrets {
-            credentials.secrets.insert(entry.alias, entry.secret.unwrap_or_default());
+            credentials
+                .secrets
+                .insert(entry.alias, entry.secret.unwrap_or_default());
         }
         Ok(credentials)
     }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
-use yarn_proto::yarn::MasterKeyProto;
+use yarn_proto::server::MasterKeyProto;
 
 /// HMAC-SHA1, Hadoop's default `hadoop.security.secret-manager.key-generator.algorithm`.
 pub fn hmac_sha1(key: &[u8], message: &[u8]) -> [u8; 20] {
@@ -31,7 +31,9 @@ pub struct MasterKey {
 
 impl fmt::Debug for MasterKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MasterKey").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("MasterKey")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
     }
 }
 
@@ -47,13 +49,19 @@ impl MasterKey {
 
 impl From<&MasterKey> for MasterKeyProto {
     fn from(key: &MasterKey) -> Self {
-        Self { key_id: Some(key.id), bytes: Some(key.bytes.clone()) }
+        Self {
+            key_id: Some(key.id),
+            bytes: Some(key.bytes.clone()),
+        }
     }
 }
 
 impl From<MasterKeyProto> for MasterKey {
     fn from(proto: MasterKeyProto) -> Self {
-        Self { id: proto.key_id(), bytes: proto.bytes.unwrap_or_default() }
+        Self {
+            id: proto.key_id(),
+            bytes: proto.bytes.unwrap_or_default(),
+        }
     }
 }
 
@@ -82,7 +90,12 @@ pub struct KeyRing {
 impl KeyRing {
     /// Starts with one key.
     pub const fn new(first: MasterKey, now_ms: u64, options: KeyRingOptions) -> Self {
-        Self { options, current: first, next: None, rolled_at_ms: now_ms }
+        Self {
+            options,
+            current: first,
+            next: None,
+            rolled_at_ms: now_ms,
+        }
     }
 
     /// The key that is in force.
@@ -102,18 +115,25 @@ impl KeyRing {
 
     /// The key of that id, if tokens made with it are accepted.
     pub fn accepts(&self, key_id: i32) -> Option<&MasterKey> {
-        self.next.iter().chain([&self.current]).find(|key| key.id == key_id)
+        self.next
+            .iter()
+            .chain([&self.current])
+            .find(|key| key.id == key_id)
     }
 
     /// When [`roll`](Self::roll) is due next.
     pub const fn roll_due_ms(&self) -> u64 {
-        self.rolled_at_ms.saturating_add(self.options.roll_interval_ms)
+        self.rolled_at_ms
+            .saturating_add(self.options.roll_interval_ms)
     }
 
     /// When the waiting key is to be activated.
     pub const fn activation_due_ms(&self) -> Option<u64> {
         match self.next {
-            Some(_) => Some(self.rolled_at_ms.saturating_add(self.options.activation_delay_ms)),
+            Some(_) => Some(
+                self.rolled_at_ms
+                    .saturating_add(self.options.activation_delay_ms),
+            ),
             None => None,
         }
     }
@@ -122,7 +142,10 @@ impl KeyRing {
     pub fn roll(&mut self, now_ms: u64, bytes: Vec<u8>) -> &MasterKey {
         self.activate_now();
         self.rolled_at_ms = now_ms;
-        let key = MasterKey { id: self.current.id.wrapping_add(1), bytes };
+        let key = MasterKey {
+            id: self.current.id.wrapping_add(1),
+            bytes,
+        };
         self.next.insert(key)
     }
 

@@ -111,13 +111,23 @@ impl Token {
 
 impl From<Token> for TokenProto {
     fn from(token: Token) -> Self {
-        Self { identifier: token.identifier, password: token.password, kind: token.kind, service: token.service }
+        Self {
+            identifier: token.identifier,
+            password: token.password,
+            kind: token.kind,
+            service: token.service,
+        }
     }
 }
 
 impl From<TokenProto> for Token {
     fn from(proto: TokenProto) -> Self {
-        Self { identifier: proto.identifier, password: proto.password, kind: proto.kind, service: proto.service }
+        Self {
+            identifier: proto.identifier,
+            password: proto.password,
+            kind: proto.kind,
+            service: proto.service,
+        }
     }
 }
 

@@ -22,7 +22,11 @@ impl NodeKeys {
 
     /// Takes a key from a registration or heartbeat response; the key it replaces stays accepted.
     pub fn set(&mut self, key: MasterKey) {
-        if self.current.as_ref().is_none_or(|current| current.id != key.id) {
+        if self
+            .current
+            .as_ref()
+            .is_none_or(|current| current.id != key.id)
+        {
             self.previous = self.current.replace(key);
         } else {
             self.current = Some(key);
@@ -36,7 +40,11 @@ impl NodeKeys {
 
     /// The key for a token of `attempt` (its id as text) made with `key_id`.
     pub fn accepts(&self, attempt: &str, key_id: i32) -> Option<&MasterKey> {
-        let known = self.previous.iter().chain(&self.current).chain(self.remembered.get(attempt));
+        let known = self
+            .previous
+            .iter()
+            .chain(&self.current)
+            .chain(self.remembered.get(attempt));
         known.into_iter().find(|key| key.id == key_id)
     }
 

@@ -10,7 +10,11 @@ pub fn write_vlong(out: &mut Vec<u8>, value: i64) {
         out.extend_from_slice(&i8::try_from(value).unwrap_or_default().to_be_bytes());
         return;
     }
-    let (magnitude, base) = if value < 0 { (!value, -120_i8) } else { (value, -112_i8) };
+    let (magnitude, base) = if value < 0 {
+        (!value, -120_i8)
+    } else {
+        (value, -112_i8)
+    };
     let bytes = magnitude.to_be_bytes();
     let skip = bytes.iter().take_while(|b| **b == 0).count();
     let body = bytes.get(skip..).unwrap_or_default();
@@ -61,7 +65,10 @@ impl<'a> Reader<'a> {
 
     /// The next `count` bytes.
     pub fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], TokenError> {
-        let short = || TokenError::Truncated { what, needed: count.saturating_sub(self.rest.len()) };
+        let short = || TokenError::Truncated {
+            what,
+            needed: count.saturating_sub(self.rest.len()),
+        };
         let (head, tail) = self.rest.split_at_checked(count).ok_or_else(short)?;
         self.rest = tail;
         Ok(head)
@@ -69,7 +76,8 @@ impl<'a> Reader<'a> {
 
     /// The next byte.
     pub fn byte(&mut self, what: &'static str) -> Result<u8, TokenError> {
-        self.take(1, what).map(|bytes| bytes.first().copied().unwrap_or_default())
+        self.take(1, what)
+            .map(|bytes| bytes.first().copied().unwrap_or_default())
     }
 
     /// A vint or vlong.
@@ -79,18 +87,31 @@ impl<'a> Reader<'a> {
             return Ok(i64::from(first));
         }
         let negative = first < -120;
-        let count = if negative { -120 - i16::from(first) } else { -112 - i16::from(first) };
+        let count = if negative {
+            -120 - i16::from(first)
+        } else {
+            -112 - i16::from(first)
+        };
         let body = self.take(usize::from(count.unsigned_abs()), what)?;
-        let magnitude = body.iter().fold(0_u64, |value, byte| (value << 8) | u64::from(*byte));
+        let magnitude = body
+            .iter()
+            .fold(0_u64, |value, byte| (value << 8) | u64::from(*byte));
         let magnitude = i64::from_be_bytes(magnitude.to_be_bytes());
         Ok(if negative { !magnitude } else { magnitude })
     }
 
     /// A count of entries that take at least `entry_bytes_min` bytes each.
-    pub fn count(&mut self, entry_bytes_min: usize, what: &'static str) -> Result<usize, TokenError> {
+    pub fn count(
+        &mut self,
+        entry_bytes_min: usize,
+        what: &'static str,
+    ) -> Result<usize, TokenError> {
         let length = self.vlong(what)?;
         let max = self.rest.len() / entry_bytes_min.max(1);
-        usize::try_from(length).ok().filter(|count| *count <= max).ok_or(TokenError::Length { what, length, max })
+        usize::try_from(length)
+            .ok()
+            .filter(|count| *count <= max)
+            .ok_or(TokenError::Length { what, length, max })
     }
 
     /// A byte string: vint length, bytes.

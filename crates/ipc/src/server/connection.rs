@@ -1,0 +1,299 @@
+//! One connection: bytes in, frames to the session, answers out, all on one task.
+//! May touch: the socket, tokio time, random nonces.
+//! Must not: read while too many calls are open or the peer takes no answers, or wait for a service.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
+
+use super::outbox::{Outbox, State};
+use super::session::{Input, Session};
+use super::{Call, Caller, RemoteException, ServerOptions, Service, meta};
+use crate::codec::{PREAMBLE_BYTES, Request, ResponseTo, next_frame, read_call, read_preamble};
+
+/// Room made for a read when no frame is known to need more.
+const READ_BYTES: usize = 4 * 1024;
+/// Most room made at once for a large frame: memory follows what has arrived.
+const READ_BYTES_MAX: usize = 256 * 1024;
+/// After a FATAL frame the peer gets this long to close first; closing on unread bytes would reset the frame away.
+const LINGER: Duration = Duration::from_secs(2);
+
+#[derive(Clone, Copy)]
+struct Ending {
+    reason: &'static str,
+    /// Open calls are still answered.
+    answers: bool,
+}
+
+pub(super) struct Connection {
+    peer: SocketAddr,
+    options: Arc<ServerOptions>,
+    service: Arc<dyn Service>,
+    session: Session,
+    outbox: Arc<Outbox>,
+    input: BytesMut,
+    output: BytesMut,
+    /// Why no more frames are read.
+    ending: Option<Ending>,
+    in_flight: usize,
+    began: Instant,
+    last_read: Instant,
+    last_write: Instant,
+}
+
+impl Connection {
+    pub(super) fn new(
+        peer: SocketAddr,
+        options: Arc<ServerOptions>,
+        service: Arc<dyn Service>,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            peer,
+            session: Session::new(options.auth.clone(), options.proxy_rule.clone(), peer),
+            outbox: Outbox::new(options.outbound_bytes_max),
+            options,
+            service,
+            input: BytesMut::new(),
+            output: BytesMut::new(),
+            ending: None,
+            in_flight: 0,
+            began: now,
+            last_read: now,
+            last_write: now,
+        }
+    }
+
+    /// Serves until the peer, a fault, a timeout or the server ends it; says which.
+    pub(super) async fn run(
+        mut self,
+        mut stream: TcpStream,
+        mut stopped: watch::Receiver<bool>,
+    ) -> io::Result<&'static str> {
+        let mut alarm: Pin<Box<Sleep>> = Box::pin(sleep_until(self.deadline()));
+        let (mut reader, writer) = stream.split();
+        loop {
+            self.process();
+            let state;
+            (self.in_flight, state) = self.outbox.take(&mut self.output);
+            if state == State::Overflow {
+                return Ok("peer takes no answers");
+            }
+            if !self.output.is_empty() {
+                self.write(writer.try_write(&self.output))?;
+            }
+            if let Some(ending) = self.ending
+                && self.output.is_empty()
+                && (self.in_flight == 0 || !ending.answers)
+            {
+                linger(stream).await;
+                return Ok(ending.reason);
+            }
+            if self.can_process() || !self.outbox.may_sleep() {
+                continue;
+            }
+            let deadline = self.deadline();
+            if deadline < alarm.deadline() {
+                alarm.as_mut().reset(deadline);
+            }
+            let wants_read = self.wants_read();
+            if wants_read {
+                self.make_room();
+            }
+            tokio::select! {
+                read = reader.read_buf(&mut self.input), if wants_read => {
+                    if read? == 0 {
+                        return Ok("peer closed");
+                    }
+                    self.last_read = Instant::now();
+                }
+                ready = writer.writable(), if !self.output.is_empty() => ready?,
+                () = self.outbox.woken() => {}
+                () = alarm.as_mut() => {
+                    let deadline = self.deadline();
+                    if deadline <= Instant::now() {
+                        return Ok("timeout");
+                    }
+                    alarm.as_mut().reset(deadline);
+                }
+                _ = stopped.changed(), if self.ending.is_none() => self.end("server stops", true),
+            }
+        }
+    }
+
+    /// When this connection has been too slow.
+    fn deadline(&self) -> Instant {
+        const FAR: Duration = Duration::from_secs(86_400);
+        if !self.output.is_empty() {
+            return self.last_write + self.options.write_timeout;
+        }
+        if self.ending.is_some() {
+            return self.last_read + FAR;
+        }
+        if !self.session.is_open() {
+            return self.began + self.options.handshake_timeout;
+        }
+        self.last_read.max(self.last_write)
+            + if self.in_flight == 0 {
+                self.options.idle_timeout
+            } else {
+                FAR
+            }
+    }
+
+    fn end(&mut self, reason: &'static str, answers: bool) {
+        self.ending = Some(Ending { reason, answers });
+        self.input = BytesMut::new();
+    }
+
+    fn wants_read(&self) -> bool {
+        self.ending.is_none()
+            && self.in_flight < self.options.calls_in_flight_max
+            && self.output.len() < self.options.outbound_bytes_pause
+    }
+
+    fn frame_bytes_max(&self) -> usize {
+        if self.session.is_open() {
+            self.options.frame_bytes_max
+        } else {
+            self.options.handshake_frame_bytes_max
+        }
+    }
+
+    /// True if a whole frame, or a bad length, is buffered and may be taken.
+    fn can_process(&self) -> bool {
+        self.wants_read()
+            && self.input.first_chunk::<4>().is_some_and(|head| {
+                let length = usize::try_from(i32::from_be_bytes(*head)).unwrap_or(usize::MAX);
+                !self.session.is_new()
+                    && (length > self.frame_bytes_max() || self.input.len() - 4 >= length)
+            })
+    }
+
+    /// Makes room for the rest of the frame at hand, or for the next read.
+    fn make_room(&mut self) {
+        let whole = match self.input.first_chunk::<4>() {
+            Some(head) if !self.session.is_new() => usize::try_from(u32::from_be_bytes(*head))
+                .unwrap_or(0)
+                .saturating_add(4),
+            _ => 0,
+        };
+        let missing = whole.saturating_sub(self.input.len());
+        self.input
+            .reserve(missing.clamp(READ_BYTES, READ_BYTES_MAX));
+    }
+
+    fn write(&mut self, written: io::Result<usize>) -> io::Result<()> {
+        match written {
+            Ok(count) => {
+                self.output.advance(count);
+                self.last_write = Instant::now();
+                Ok(())
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Takes frames until the buffer or a limit ends.
+    fn process(&mut self) {
+        if self.session.is_new() && self.ending.is_none() {
+            let Some(preamble) = read_preamble(&self.input) else {
+                return;
+            };
+            self.input.advance(PREAMBLE_BYTES);
+            let mut own = BytesMut::new();
+            let input = self.session.on_preamble(preamble, &mut own, nonce);
+            self.on_input(input, &own);
+        }
+        while self.wants_read() {
+            let max = self.frame_bytes_max();
+            match next_frame(&mut self.input, max) {
+                Ok(None) => return,
+                Ok(Some(frame)) => {
+                    let mut own = BytesMut::new();
+                    let input = self.session.on_frame(frame, &mut own);
+                    self.on_input(input, &own);
+                }
+                Err(e) => {
+                    tracing::warn!(peer = %self.peer, error = %e, "bad frame");
+                    self.end("bad frame", false);
+                }
+            }
+        }
+    }
+
+    /// Does what the session says; its `own` answers go out after those given before.
+    fn on_input(&mut self, input: Input, own: &BytesMut) {
+        if !own.is_empty() {
+            self.outbox.take(&mut self.output);
+            self.output.extend_from_slice(own);
+        }
+        match input {
+            Input::Nothing => {}
+            Input::Close => self.end("fatal answer", false),
+            Input::Call(caller, request) => self.call(&caller, request),
+        }
+    }
+
+    fn call(&mut self, caller: &Arc<Caller>, request: Request) {
+        self.in_flight += 1;
+        let Request {
+            call_id,
+            client_id,
+            retry_count,
+            rest,
+        } = request;
+        let reply = self.outbox.replier(ResponseTo {
+            call_id,
+            client_id,
+            retry_count,
+        });
+        let call = match read_call(&rest) {
+            Ok(body) => Call {
+                protocol: body.header.declaring_class_protocol_name,
+                version: body.header.client_protocol_version,
+                method: body.header.method_name,
+                body: body.body,
+            },
+            Err(e) => return reply.err(RemoteException::invalid_request(&e)),
+        };
+        if let Some((call, reply)) = meta::dispatch(self.service.protocols(), call, reply) {
+            self.service.call(caller, call, reply);
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.outbox.close();
+    }
+}
+
+/// Fresh text for a challenge: 30 random bytes, 40 characters as a stock server's.
+fn nonce() -> String {
+    base64::engine::general_purpose::STANDARD.encode(rand::random::<[u8; 30]>())
+}
+
+/// Says goodbye and waits until the peer has read it.
+async fn linger(mut stream: TcpStream) {
+    let goodbye = async {
+        stream.shutdown().await?;
+        let mut sink = [0_u8; 4096];
+        while stream.read(&mut sink).await? > 0 {}
+        io::Result::Ok(())
+    };
+    // The peer is done with whatever happens here; a reset or a timeout changes nothing.
+    if !matches!(timeout(LINGER, goodbye).await, Ok(Ok(()))) {
+        tracing::trace!("peer did not close");
+    }
+}
