@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 from heddle.errors import Failure
 
-LIMIT_USERS = "yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users"
-LOCAL_USER = "yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user"
+EXECUTOR = "yarn.nodemanager.linux-container-executor."
+LIMIT_USERS = EXECUTOR + "nonsecure-mode.limit-users"
+LOCAL_USER = EXECUTOR + "nonsecure-mode.local-user"
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Rules:
     limit_users: bool = True
     local_user: str = "nobody"
     uid_min: int = 1000
-    banned: frozenset = frozenset({"mapred", "hdfs", "bin"})
+    banned: frozenset = frozenset({"yarn", "mapred", "hdfs", "bin"})
     allowed: frozenset = frozenset()
 
 
@@ -62,15 +63,17 @@ def by_name(name):
 
 
 def read_rules(properties, executor_cfg):
-    """The rules in a node's configuration: a dict of keys and the text of container-executor.cfg."""
+    """The rules in a node's configuration: a dict of keys, which go first, and the text of container-executor.cfg."""
     own = dict(_cfg_lines(executor_cfg))
+    own |= {name: properties[EXECUTOR + name] for name in ("min.user.id", "banned.users", "allowed.system.users")
+            if EXECUTOR + name in properties}
     rules = Rules()
-    # Hadoop reads a boolean that is neither true nor false as its default.
-    limit = properties.get(LIMIT_USERS, "true").strip().lower() != "false"
+    uid_min = own.get("min.user.id", "").strip()
     return Rules(
-        limit_users=limit,
-        local_user=properties.get(LOCAL_USER, rules.local_user).strip(),
-        uid_min=int(own["min.user.id"]) if own.get("min.user.id", "").isdigit() else rules.uid_min,
+        # Hadoop reads a boolean that is neither true nor false as its default.
+        limit_users=properties.get(LIMIT_USERS, "true").strip().lower() != "false",
+        local_user=properties.get(LOCAL_USER, "").strip() or rules.local_user,
+        uid_min=int(uid_min) if uid_min.isdigit() else rules.uid_min,
         banned=_names(own["banned.users"]) if own.get("banned.users") else rules.banned,
         allowed=_names(own.get("allowed.system.users", "")),
     )
@@ -79,11 +82,11 @@ def read_rules(properties, executor_cfg):
 def _cfg_lines(text):
     """key=value lines ahead of the first section; # begins a comment."""
     for line in text.splitlines():
-        line = line.strip()
+        line = line.partition("#")[0].strip()
         if line.startswith("["):
             return
         key, equals, value = line.partition("=")
-        if equals and not line.startswith("#"):
+        if equals:
             yield key.strip(), value.strip()
 
 

@@ -219,22 +219,25 @@ def stop(directory):
     if os.geteuid() not in (0, state.uid):
         raise Failure(f"the cluster in {layout.root} belongs to the account "
                       f"{accounts.by_uid(state.uid).name}: stop it as that account or as root")
-    found = False
-    for group in (lambda name: name != "resourcemanager", lambda name: name == "resourcemanager"):
-        running = [one for one in state.processes if group(one.name) and one.alive()]
-        found = found or bool(running)
-        for one in process.end(running, STOP_LIMIT_S):
-            print(f"{one.name} ({one.pid}) did not end within {STOP_LIMIT_S} s and was killed", file=sys.stderr)
+    found = _end_daemons(layout, state, "nodemanager") + _end_daemons(layout, state, "resourcemanager")
     # Killing can show new ones: a shell that starts its next command.
     for _ in range(20):
-        left = process.of_directory(layout.root)
+        left = process.leftovers_of(layout.root)
         if not left:
-            return found
-        found = True
-        for one in left:
-            one.kill(signal.SIGKILL)
-        process.end(left, 10)
+            return found > 0
+        found += len(left)
+        process.end(left, 0)
     raise Failure(f"processes of {layout.root} come back faster than they are killed")
+
+
+def _end_daemons(layout, state, program):
+    """Ends the recorded daemons of one kind, and those that somebody started again from DIR/bin; their number."""
+    name = "resourcemanager" if program == "resourcemanager" else "node"
+    running = {one.pid: one for one in process.daemons_of(layout.root) if one.name == program}
+    running |= {one.pid: one for one in state.processes if one.name.startswith(name) and one.alive()}
+    for one in process.end(list(running.values()), STOP_LIMIT_S):
+        print(f"{one.name} ({one.pid}) did not end within {STOP_LIMIT_S} s and was killed", file=sys.stderr)
+    return len(running)
 
 
 def client(directory, environ):

@@ -93,24 +93,35 @@ def _await_end(processes, limit_s):
         time.sleep(POLL_S)
 
 
-def of_directory(directory):
-    """What still runs out of a cluster's directory: its daemons and its containers.
+def daemons_of(directory):
+    """The daemons that run from DIR/bin, whoever started them, named by their program."""
+    programs = os.path.join(os.path.realpath(directory), "bin", "")
+    found = []
+    for pid in _all_pids():
+        program = _link(pid, "exe").removesuffix(" (deleted)")
+        if program.startswith(programs):
+            found.append(identify(os.path.basename(program), pid))
+    return [one for one in found if one]
 
-    A daemon is known by its program in DIR/bin, a container by its working
-    directory or the paths of its node in its environment; with each comes its
-    session, in which it may have left children with another environment.
+
+def leftovers_of(directory):
+    """What still runs out of a cluster's directory: what runs from DIR/bin, and containers.
+
+    A container is known by its working directory or by the paths of its node in
+    its environment; with each comes its session, in which it may have left
+    children with another environment.
     """
     own_session = session(os.getpid())
-    found, sessions = {}, set()
+    found, sessions = {one.pid: one for one in daemons_of(directory)}, set()
     everyone = _all_pids()
     for pid in everyone:
-        if _belongs(pid, directory):
-            found[pid] = identify("leftover", pid)
+        if pid in found or _is_container(pid, directory):
+            found.setdefault(pid, identify("container", pid))
             sessions.add(session(pid))
     sessions -= {own_session, None, 0}
     for pid in everyone:
         if pid not in found and session(pid) in sessions:
-            found[pid] = identify("leftover", pid)
+            found[pid] = identify("container", pid)
     ourselves = _self_and_ancestors()
     return [one for pid, one in found.items() if one and pid not in ourselves]
 
@@ -128,10 +139,10 @@ def _self_and_ancestors():
     return pids
 
 
-def _belongs(pid, directory):
-    """Whether the program, the working directory or the environment is of this cluster's nodes."""
+def _is_container(pid, directory):
+    """Whether the working directory or the environment is of one of this cluster's nodes."""
     root = os.path.join(os.path.realpath(directory), "")
-    if _link(pid, "exe").startswith(os.path.join(root, "bin", "")) or _link(pid, "cwd").startswith(root + "node"):
+    if _link(pid, "cwd").startswith(root + "node"):
         return True
     try:
         environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")

@@ -52,7 +52,7 @@ class ClusterTest(unittest.TestCase):
     def leftovers(self):
         """Processes of this cluster that still run."""
         recorded = [one for one in State.load(Layout(self.dir)).processes if one.alive()]
-        return recorded + process.of_directory(self.dir)
+        return recorded + process.leftovers_of(self.dir)
 
     def test_start_names_every_endpoint_and_stop_leaves_nothing(self):
         endpoints = self.start(nodes=2)
@@ -128,7 +128,7 @@ class ClusterTest(unittest.TestCase):
     def test_containers_of_a_node_that_had_to_be_killed_are_killed(self):
         with mock.patch.dict(os.environ, FAKE_STUBBORN="1", FAKE_CONTAINER="1"):
             self.start()
-        self.assertEqual(len(process.of_directory(self.dir)), 1)
+        self.assertEqual(len(process.leftovers_of(self.dir)), 1)
         with mock.patch.object(cluster, "STOP_LIMIT_S", 0.2):
             self.assertTrue(cluster.stop(self.dir))
         self.assertEqual(self.leftovers(), [])
