@@ -286,3 +286,15 @@ pub struct HeartbeatReply {
     /// Signals to pass on.
     pub containers_to_signal: Vec<(ContainerId, SignalCommand)>,
 }
+
+impl Effect {
+    /// An effect that waits for nothing.
+    pub fn now(action: Action) -> Self {
+        Self { when: None, action }
+    }
+
+    /// An effect that waits until record `seq` lasts; `None` waits for nothing.
+    pub fn once_stored(seq: Option<u64>, action: Action) -> Self {
+        Self { when: seq, action }
+    }
+}

@@ -1,0 +1,171 @@
+//! What happens to containers: grant, hand-out, start, end.
+//! May touch: `Rm`.
+//! Must not: talk to ApplicationMasters or nodes except through their outboxes.
+
+use yarn_types::{ContainerId, exit};
+
+use super::{Container, EndCause, HeldEvent, HeldState};
+use crate::{
+    effect::{Action, Completed, Effect, Grant, Note},
+    liveness::Watched,
+    rm::Rm,
+    sched::{Granted, NodeIdx},
+};
+
+/// How a container ended, as its ApplicationMaster will read it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Ended {
+    pub(crate) cause: EndCause,
+    pub(crate) exit_status: i32,
+    pub(crate) diagnostics: String,
+}
+
+impl Ended {
+    /// Ended by the RM for `cause`: exit status -100 and Hadoop's words.
+    pub(crate) fn by_rm(cause: EndCause) -> Self {
+        Self {
+            cause,
+            exit_status: exit::ABORTED,
+            diagnostics: cause.text().unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+impl Rm {
+    /// The scheduler gave a container; it goes to the attempt, or back at once where nobody waits.
+    pub(crate) fn on_granted(&mut self, granted: &Granted, out: &mut Vec<Effect>) {
+        let epoch = self.epoch;
+        let (now, wall) = (self.now, self.wall_now());
+        let Some(attempt) = self.apps.get_mut(&granted.app).and_then(|a| a.attempts.last_mut())
+        else {
+            self.sched.release(granted.alloc);
+            return;
+        };
+        let wanted = if granted.is_am {
+            attempt.state.awaits_container()
+        } else {
+            attempt.state.is_served()
+        };
+        if !wanted {
+            self.sched.release(granted.alloc);
+            return;
+        }
+        attempt.last_container += 1;
+        let id = attempt.id.container(epoch, attempt.last_container);
+        if !granted.is_am {
+            attempt.outbox.granted.push(id);
+        }
+        self.containers.insert(
+            id,
+            Container {
+                id,
+                state: HeldState::Allocated,
+                app: granted.app,
+                node: granted.node,
+                alloc: granted.alloc,
+                resource: granted.resource,
+                priority: granted.priority,
+                allocation_request_id: granted.allocation_request_id,
+                is_am: granted.is_am,
+                granted_at: now,
+                created_wall_ms: wall,
+            },
+        );
+        let node = &mut self.nodes[granted.node.at()];
+        node.containers.insert(id);
+        out.push(Effect::now(Action::Note(Note::Granted {
+            container: id,
+            node: node.id.clone(),
+            resource: granted.resource,
+            waited_ms: now.since(granted.asked_at),
+        })));
+        if granted.is_am {
+            self.on_master_granted(id, out);
+        }
+    }
+
+    /// The container's owner is told of it: from now on it must start in time.
+    pub(crate) fn hand_out(&mut self, id: ContainerId) -> Option<Grant> {
+        let expiry = self.now.plus(self.conf.container_allocation_expiry_ms);
+        let container = self.containers.get_mut(&id)?;
+        if container.step(HeldEvent::Acquired) {
+            self.deadlines.set(Watched::Container(id), expiry);
+        }
+        if let Some(app) = self.apps.get_mut(&container.app) {
+            app.ran_nodes.insert(container.node);
+        }
+        let node = &self.nodes[container.node.at()];
+        Some(Grant {
+            container: id,
+            node: node.id.clone(),
+            node_http_address: node.http_address(),
+            resource: container.resource,
+            priority: container.priority,
+            allocation_request_id: container.allocation_request_id,
+            created_wall_ms: container.created_wall_ms,
+            is_am: container.is_am,
+        })
+    }
+
+    /// Its node says it runs.
+    pub(crate) fn on_container_running(&mut self, id: ContainerId) {
+        if let Some(container) = self.containers.get_mut(&id)
+            && container.step(HeldEvent::Launched)
+        {
+            if let Some(app) = self.apps.get_mut(&container.app) {
+                app.ran_nodes.insert(container.node);
+            }
+            self.deadlines.remove(Watched::Container(id));
+        }
+    }
+
+    /// Ends a live container: account, node, attempt. False when it is not live (any more).
+    pub(crate) fn end_container(
+        &mut self,
+        id: ContainerId,
+        ended: Ended,
+        out: &mut Vec<Effect>,
+    ) -> bool {
+        let Some(container) = self.containers.remove(&id) else {
+            return false;
+        };
+        self.deadlines.remove(Watched::Container(id));
+        let released = self.sched.release(container.alloc);
+        assert!(released, "container {id} was not in the scheduler's account");
+        let node = &mut self.nodes[container.node.at()];
+        node.containers.remove(&id);
+        // A container that nobody was told of cannot run; any other may, until its node is told.
+        if ended.cause != EndCause::Finished && container.state != HeldState::Allocated {
+            node.kill(id);
+        }
+        let lived_ms = i64::try_from(self.now.since(container.granted_at)).unwrap_or(i64::MAX);
+        let Some(app) = self.apps.get_mut(&container.app) else {
+            return true;
+        };
+        app.resource_millis = app.resource_millis.plus(container.resource.times(lived_ms));
+        let node_idx = container.node;
+        if container.is_am {
+            self.acknowledge(node_idx, id);
+            self.on_master_container_ended(id, ended, out);
+        } else if let Some(attempt) = app.attempts.last_mut() {
+            attempt.outbox.granted.retain(|granted| *granted != id);
+            if attempt.state.is_final() {
+                self.acknowledge(node_idx, id);
+            } else {
+                let diagnostics = ended.diagnostics;
+                let exit_status = ended.exit_status;
+                let resource = container.resource;
+                let completed = Completed { container: id, exit_status, diagnostics, resource };
+                attempt.outbox.finished.push((node_idx, completed));
+            }
+        }
+        true
+    }
+
+    /// The node may forget a completed container.
+    pub(crate) fn acknowledge(&mut self, node: NodeIdx, id: ContainerId) {
+        if let Some(node) = self.nodes.get_mut(node.at()) {
+            node.acknowledge(id);
+        }
+    }
+}

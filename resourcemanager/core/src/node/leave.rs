@@ -1,0 +1,92 @@
+//! How nodes leave: lost, shut down, decommissioned, rebooted; and who is told.
+//! May touch: `Rm`.
+//! Must not: forget a node that has gone (lists show it).
+
+use yarn_types::{ContainerId, NodeState};
+
+use super::{NodeEvent, NodeOutbox};
+use crate::{
+    container::{EndCause, Ended},
+    effect::{Action, Effect, Note},
+    event::HostLists,
+    liveness::Watched,
+    rm::Rm,
+    sched::NodeIdx,
+};
+
+impl Rm {
+    /// Takes an active node out of the cluster; its containers end as lost.
+    pub(crate) fn node_leaves(
+        &mut self,
+        idx: NodeIdx,
+        event: NodeEvent,
+        reason: &str,
+        out: &mut Vec<Effect>,
+    ) {
+        let node = &mut self.nodes[idx.at()];
+        let was = node.state;
+        if !node.step(event) {
+            return;
+        }
+        node.outbox = NodeOutbox::default();
+        self.deadlines.remove(Watched::Node(idx));
+        self.end_containers_on(idx, out);
+        self.sched.remove_node(idx);
+        self.forget_nm_tokens(idx);
+        self.node_changed(idx, was, reason, out);
+    }
+
+    /// Ends every container that a node holds, because it is gone or may not be used.
+    pub(crate) fn end_containers_on(&mut self, idx: NodeIdx, out: &mut Vec<Effect>) {
+        let held: Vec<ContainerId> = self.nodes[idx.at()].containers.iter().copied().collect();
+        for id in held {
+            self.end_container(id, Ended::by_rm(EndCause::NodeLost), out);
+        }
+    }
+
+    /// Tells the operator and, once with its next answer, every live application.
+    pub(crate) fn node_changed(
+        &mut self,
+        idx: NodeIdx,
+        was: NodeState,
+        reason: &str,
+        out: &mut Vec<Effect>,
+    ) {
+        let node = &self.nodes[idx.at()];
+        if node.state == was {
+            return;
+        }
+        out.push(Effect::now(Action::Note(Note::Node {
+            node: node.id.clone(),
+            state: node.state,
+            reason: reason.to_owned(),
+        })));
+        for app in self.apps.values_mut().filter(|app| !app.state.is_final()) {
+            app.node_updates.insert(idx);
+        }
+    }
+
+    /// New include and exclude lists.
+    pub(crate) fn on_hosts(&mut self, lists: HostLists, out: &mut Vec<Effect>) {
+        self.hosts = lists;
+        for at in 0..self.nodes.len() {
+            if self.nodes[at].is_active() && !self.host_allowed(&self.nodes[at].id.host) {
+                let idx = NodeIdx(u32::try_from(at).unwrap_or(u32::MAX));
+                self.node_leaves(idx, NodeEvent::Decommission, "excluded", out);
+            }
+        }
+    }
+
+    pub(crate) fn host_allowed(&self, host: &str) -> bool {
+        let lists = &self.hosts;
+        let named = |list: &[std::sync::Arc<str>]| list.iter().any(|h| **h == *host);
+        (lists.include.is_empty() || named(&lists.include)) && !named(&lists.exclude)
+    }
+
+    /// Every attempt needs a fresh NMToken for the node (it registered again, or it is gone).
+    pub(crate) fn forget_nm_tokens(&mut self, idx: NodeIdx) {
+        for attempt in self.apps.values_mut().filter_map(|app| app.attempts.last_mut()) {
+            attempt.nm_tokens.remove(&idx);
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Calls of ResourceTracker: register, heartbeat, unregister.
+//! May touch: `Rm`.
+//! Must not: know keys or the wire (the shell adds those).
+
+use std::{cmp::Ordering, collections::BTreeSet};
+
+use yarn_types::{ApplicationId, ContainerId, ContainerState, NodeState};
+
+use super::{Node, NodeEvent, NodeOutbox, version};
+use crate::{
+    container::{EndCause, Ended, HeldState},
+    effect::{Action, Effect, HeartbeatReply, NodeAction, Note, Reply},
+    event::{CallId, Heartbeat, NodeContainer, NodeHealth, NodeRegistration, NodeRequest},
+    liveness::Watched,
+    rm::Rm,
+    sched::NodeIdx,
+};
+
+impl Rm {
+    pub(crate) fn on_node(&mut self, call: CallId, request: NodeRequest, out: &mut Vec<Effect>) {
+        let reply = match request {
+            NodeRequest::Register(registration) => self.on_register_node(*registration, out),
+            NodeRequest::Heartbeat(heartbeat) => self.on_heartbeat(*heartbeat, out),
+            NodeRequest::Unregister { node } => {
+                if let Some(idx) = self.node_by_id.get(&node).copied() {
+                    self.node_leaves(idx, NodeEvent::Shutdown, "unregistered", out);
+                }
+                Reply::Done
+            }
+        };
+        out.push(Effect::now(Action::Reply { call, reply: Ok(Box::new(reply)) }));
+    }
+
+    fn on_register_node(&mut self, r: NodeRegistration, out: &mut Vec<Effect>) -> Reply {
+        if let Some(diagnostics) = self.node_refusal(&r) {
+            out.push(Effect::now(Action::Note(Note::Text(diagnostics.clone()))));
+            return Reply::NodeRegistered { action: NodeAction::Shutdown, diagnostics };
+        }
+        let healthy = r.health.as_ref().is_none_or(|h| h.healthy);
+        let idx = if let Some(idx) = self.node_by_id.get(&r.node).copied() {
+            idx
+        } else {
+            let idx = NodeIdx(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+            self.node_by_id.insert(r.node.clone(), idx);
+            self.nodes.push(new_node(&r));
+            idx
+        };
+        self.refresh_node(idx, &r, healthy, out);
+        self.deadlines.set(Watched::Node(idx), self.now.plus(self.conf.nm_expiry_ms));
+        self.forget_nm_tokens(idx);
+        self.reconcile_containers(idx, r.containers, out);
+        let node = &mut self.nodes[idx.at()];
+        for app in r.running_apps {
+            let ended = self.app_by_id.get(&app).and_then(|i| self.apps.get(i));
+            if ended.is_none_or(|a| a.state.is_final()) {
+                node.outbox.ended_apps.insert(app);
+            }
+        }
+        Reply::NodeRegistered { action: NodeAction::Normal, diagnostics: String::new() }
+    }
+
+    /// Why a node may not register (`ResourceTrackerService.registerNodeManager`).
+    fn node_refusal(&self, r: &NodeRegistration) -> Option<String> {
+        let host = &r.node.host;
+        if let Some(minimum) = &self.conf.nm_minimum_version
+            && version::compare(&r.version, minimum) == Ordering::Less
+        {
+            return Some(format!(
+                "Disallowed NodeManager Version {}, is less than the minimum version {minimum} \
+                 sending SHUTDOWN signal to NodeManager.",
+                r.version
+            ));
+        }
+        if !self.host_allowed(host) {
+            return Some(format!(
+                "Disallowed NodeManager from  {host}, Sending SHUTDOWN signal to the NodeManager."
+            ));
+        }
+        let minimum = self.conf.node_minimum;
+        if r.total.memory_mb() < minimum.memory_mb() || r.total.vcores() < minimum.vcores() {
+            return Some(format!(
+                "NodeManager from  {host} doesn't satisfy minimum allocations, Sending SHUTDOWN \
+                 signal to the NodeManager. Node capabilities are {}; minimums are {}mb and {} \
+                 vcores",
+                self.sched.types().show(r.total),
+                minimum.memory_mb(),
+                minimum.vcores()
+            ));
+        }
+        None
+    }
+
+    /// Takes over what a registration says of the node itself, new or known.
+    fn refresh_node(
+        &mut self,
+        idx: NodeIdx,
+        r: &NodeRegistration,
+        healthy: bool,
+        out: &mut Vec<Effect>,
+    ) {
+        let wall = self.wall_now();
+        let node = &mut self.nodes[idx.at()];
+        let was = node.state;
+        if was == NodeState::New || !node.is_active() || *node.rack != *r.rack {
+            if node.is_active() {
+                // A node that moved to another rack starts anew there.
+                self.end_containers_on(idx, out);
+                self.sched.remove_node(idx);
+            }
+            let node = &mut self.nodes[idx.at()];
+            *node = Node { state: node.state, ..new_node(r) };
+            self.sched.add_node(idx, &r.node, &r.rack, r.total);
+        } else if node.total != r.total {
+            self.sched.set_total(idx, r.total);
+        }
+        let event = if healthy { NodeEvent::Registered } else { NodeEvent::RegisteredUnhealthy };
+        let node = &mut self.nodes[idx.at()];
+        node.step(event);
+        node.http_port = r.http_port;
+        node.total = r.total;
+        node.version.clone_from(&r.version);
+        node.response_id = 0;
+        node.answered = false;
+        node.heartbeat_wall_ms = wall;
+        if let Some(health) = &r.health {
+            node.take_health(health);
+        }
+        self.sched.set_usable(idx, healthy);
+        if !healthy && was != NodeState::Unhealthy {
+            self.end_containers_on(idx, out);
+        }
+        self.node_changed(idx, was, "registered", out);
+    }
+
+    /// After a registration: what the node no longer has has ended, what it has beyond our books
+    /// must go (`RMNodeImpl.ReconnectNodeTransition`).
+    fn reconcile_containers(
+        &mut self,
+        idx: NodeIdx,
+        reported: Vec<NodeContainer>,
+        out: &mut Vec<Effect>,
+    ) {
+        let listed: BTreeSet<ContainerId> = reported.iter().map(|c| c.id).collect();
+        self.on_statuses(idx, reported, out);
+        self.end_unlisted(idx, &listed, out);
+    }
+
+    /// Ends containers that ran on the node and are missing from its list
+    /// (`RMNodeImpl.findLostContainers`); those not started yet cannot be listed.
+    fn end_unlisted(
+        &mut self,
+        idx: NodeIdx,
+        listed: &BTreeSet<ContainerId>,
+        out: &mut Vec<Effect>,
+    ) {
+        let held = &self.nodes[idx.at()].containers;
+        let running = |id: &&ContainerId| {
+            self.containers.get(id).is_some_and(|c| c.state == HeldState::Running)
+        };
+        let lost: Vec<ContainerId> =
+            held.iter().filter(|id| !listed.contains(id)).filter(running).copied().collect();
+        for id in lost {
+            self.end_container(id, Ended::by_rm(EndCause::NodeLost), out);
+        }
+    }
+
+    fn on_heartbeat(&mut self, h: Heartbeat, out: &mut Vec<Effect>) -> Reply {
+        let at = self.node_by_id.get(&h.node).copied();
+        if !self.host_allowed(&h.node.host) {
+            let host = &h.node.host;
+            let node = &h.node;
+            return odd(
+                NodeAction::Shutdown,
+                format!("Disallowed NodeManager nodeId: {node} hostname: {host}"),
+            );
+        }
+        let Some(idx) = at.filter(|idx| self.nodes[idx.at()].is_active()) else {
+            return odd(NodeAction::Resync, format!("Node not found resyncing {}", h.node));
+        };
+        self.deadlines.set(Watched::Node(idx), self.now.plus(self.conf.nm_expiry_ms));
+        let wall = self.wall_now();
+        let node = &mut self.nodes[idx.at()];
+        if next_response_id(h.response_id) == node.response_id && h.response_id != node.response_id {
+            if node.answered {
+                return Reply::HeartbeatAgain;
+            }
+            // Nothing was answered since registration: there is nothing to repeat.
+            return Reply::Heartbeat(Box::new(empty_answer(node.response_id)));
+        }
+        if h.response_id != node.response_id {
+            let text = format!(
+                "Too far behind rm response id:{} nm response id:{}",
+                node.response_id, h.response_id
+            );
+            self.node_leaves(idx, NodeEvent::Rebooting, &text, out);
+            return odd(NodeAction::Resync, text);
+        }
+        node.response_id = next_response_id(node.response_id);
+        node.answered = true;
+        node.heartbeat_wall_ms = wall;
+        let outbox = std::mem::take(&mut node.outbox);
+        self.on_health(idx, &h.health, out);
+        let known: Vec<NodeContainer> =
+            h.containers.into_iter().filter(|c| !outbox.kill.contains(&c.id) || done(c)).collect();
+        let mut listed: BTreeSet<ContainerId> = known.iter().map(|c| c.id).collect();
+        listed.extend(outbox.kill.iter().copied());
+        self.on_statuses(idx, known, out);
+        self.end_unlisted(idx, &listed, out);
+        let node = &mut self.nodes[idx.at()];
+        // What this heartbeat itself gave cause for goes out with its own answer.
+        let more = std::mem::take(&mut node.outbox);
+        Reply::Heartbeat(Box::new(answer(node.response_id, outbox, more)))
+    }
+
+    fn on_health(&mut self, idx: NodeIdx, health: &NodeHealth, out: &mut Vec<Effect>) {
+        let node = &mut self.nodes[idx.at()];
+        node.take_health(health);
+        let was = node.state;
+        let event = if health.healthy { NodeEvent::Healthy } else { NodeEvent::Sick };
+        if !node.step(event) {
+            return;
+        }
+        self.sched.set_usable(idx, health.healthy);
+        if !health.healthy {
+            // As in Hadoop an unhealthy node leaves the scheduler with all it holds
+            // (`RMNodeImpl.reportNodeUnusable`).
+            self.end_containers_on(idx, out);
+        }
+        self.node_changed(idx, was, &health.report, out);
+    }
+
+    /// What a node says of containers. Unknown ones are killed or forgotten there; a status that
+    /// comes twice changes nothing.
+    fn on_statuses(
+        &mut self,
+        idx: NodeIdx,
+        statuses: Vec<NodeContainer>,
+        out: &mut Vec<Effect>,
+    ) {
+        for status in statuses {
+            let id = status.id;
+            let here = self.containers.get(&id).is_some_and(|c| c.node == idx);
+            if done(&status) {
+                let ended = Ended {
+                    cause: EndCause::Finished,
+                    exit_status: status.exit_status,
+                    diagnostics: status.diagnostics,
+                };
+                if here {
+                    self.end_container(id, ended, out);
+                } else if !self.awaits_acknowledgement(id) {
+                    self.acknowledge(idx, id);
+                }
+            } else if here {
+                self.on_container_running(id);
+            } else {
+                self.stray_container(idx, id);
+            }
+        }
+    }
+
+    /// A container runs that the books do not have: it must go, with its application when that is
+    /// not live.
+    fn stray_container(&mut self, idx: NodeIdx, id: ContainerId) {
+        let app: ApplicationId = id.app();
+        let live = self.app_by_id.get(&app).and_then(|i| self.apps.get(i));
+        let live = live.is_some_and(|a| !a.state.is_final());
+        let node = &mut self.nodes[idx.at()];
+        node.kill(id);
+        if !live {
+            node.outbox.ended_apps.insert(app);
+        }
+    }
+}
+
+impl Node {
+    fn take_health(&mut self, health: &NodeHealth) {
+        self.health_report.clone_from(&health.report);
+        self.health_wall_ms = health.reported_wall_ms;
+    }
+}
+
+fn done(status: &NodeContainer) -> bool {
+    status.state == ContainerState::Complete
+}
+
+fn new_node(r: &NodeRegistration) -> Node {
+    Node {
+        id: r.node.clone(),
+        http_port: r.http_port,
+        rack: r.rack.clone(),
+        total: r.total,
+        version: r.version.clone(),
+        state: NodeState::New,
+        health_report: String::new(),
+        health_wall_ms: 0,
+        heartbeat_wall_ms: 0,
+        response_id: 0,
+        answered: false,
+        containers: BTreeSet::new(),
+        outbox: NodeOutbox::default(),
+    }
+}
+
+/// The id after `id`; wraps within Java's non-negative `int`.
+pub(crate) fn next_response_id(id: i32) -> i32 {
+    id.wrapping_add(1) & i32::MAX
+}
+
+fn odd(action: NodeAction, diagnostics: String) -> Reply {
+    Reply::Heartbeat(Box::new(HeartbeatReply { action, diagnostics, ..empty_answer(0) }))
+}
+
+fn empty_answer(response_id: i32) -> HeartbeatReply {
+    HeartbeatReply {
+        response_id,
+        action: NodeAction::Normal,
+        diagnostics: String::new(),
+        containers_to_cleanup: Vec::new(),
+        applications_to_cleanup: Vec::new(),
+        containers_to_be_removed: Vec::new(),
+        containers_to_signal: Vec::new(),
+    }
+}
+
+fn answer(response_id: i32, mut first: NodeOutbox, more: NodeOutbox) -> HeartbeatReply {
+    first.kill.extend(more.kill);
+    first.ended_apps.extend(more.ended_apps);
+    first.acknowledged.extend(more.acknowledged);
+    first.signals.extend(more.signals);
+    HeartbeatReply {
+        containers_to_cleanup: first.kill.into_iter().collect(),
+        applications_to_cleanup: first.ended_apps.into_iter().collect(),
+        containers_to_be_removed: first.acknowledged.into_iter().collect(),
+        containers_to_signal: first.signals.into_iter().collect(),
+        ..empty_answer(response_id)
+    }
+}
+

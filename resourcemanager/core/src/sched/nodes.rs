@@ -1,0 +1,149 @@
+//! Nodes as the scheduler sees them: what is offered, what is free, who may get it.
+//! May touch: its own arena.
+//! Must not: change `free` outside `take`/`give` (only `commit.rs` calls them).
+
+use std::sync::Arc;
+
+use yarn_types::{NodeId, Resource};
+
+use super::{Sched, ids::NodeIdx};
+
+/// A node.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Node {
+    pub host: Arc<str>,
+    pub rack: Arc<str>,
+    pub total: Resource,
+    pub used: Resource,
+    pub containers: u32,
+    pub usable: bool,
+}
+
+impl Node {
+    /// What can still be granted; below zero when the total shrank under what is used.
+    pub fn free(&self) -> Resource {
+        self.total.minus(self.used)
+    }
+}
+
+/// All nodes; `total` is the sum over the usable ones.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Nodes {
+    slots: Vec<Option<Node>>,
+    pub total: Resource,
+    pub usable: usize,
+}
+
+impl Nodes {
+    pub fn get(&self, idx: NodeIdx) -> Option<&Node> {
+        self.slots.get(idx.at())?.as_ref()
+    }
+
+    pub fn get_mut(&mut self, idx: NodeIdx) -> Option<&mut Node> {
+        self.slots.get_mut(idx.at())?.as_mut()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (NodeIdx, &Node)> {
+        (0..)
+            .map(NodeIdx)
+            .zip(&self.slots)
+            .filter_map(|(idx, n)| Some((idx, n.as_ref()?)))
+    }
+
+    pub fn usable(&self) -> impl Iterator<Item = (NodeIdx, &Node)> {
+        self.iter().filter(|(_, n)| n.usable)
+    }
+
+    /// The largest amount that one usable node offers, lane by lane.
+    pub fn largest(&self) -> Resource {
+        self.usable()
+            .fold(Resource::ZERO, |max, (_, n)| max.max(n.total))
+    }
+
+    fn recount(&mut self) {
+        let (total, count) = self
+            .usable()
+            .fold((Resource::ZERO, 0), |(sum, count), (_, n)| {
+                (sum.plus(n.total), count + 1)
+            });
+        self.total = total;
+        self.usable = count;
+    }
+}
+
+impl Sched {
+    /// A node joins; usable at once.
+    pub fn add_node(&mut self, node: NodeIdx, id: &NodeId, rack: &Arc<str>, total: Resource) {
+        let slots = &mut self.nodes.slots;
+        if slots.len() <= node.at() {
+            slots.resize(node.at() + 1, None);
+        }
+        slots[node.at()] = Some(Node {
+            host: Arc::clone(&id.host),
+            rack: Arc::clone(rack),
+            total,
+            used: Resource::ZERO,
+            containers: 0,
+            usable: true,
+        });
+        self.nodes_changed();
+    }
+
+    /// What a node offers changed.
+    pub fn set_total(&mut self, node: NodeIdx, total: Resource) {
+        if let Some(n) = self.nodes.get_mut(node) {
+            n.total = total;
+            self.nodes_changed();
+        }
+    }
+
+    /// Whether a node may get new containers.
+    pub fn set_usable(&mut self, node: NodeIdx, usable: bool) {
+        if let Some(n) = self.nodes.get_mut(node) {
+            n.usable = usable;
+            self.nodes_changed();
+        }
+    }
+
+    /// A node leaves; its containers were released before.
+    pub fn remove_node(&mut self, node: NodeIdx) {
+        if let Some(slot) = self.nodes.slots.get_mut(node.at()) {
+            *slot = None;
+            self.nodes_changed();
+        }
+    }
+
+    /// Nodes that may get new containers.
+    pub fn num_cluster_nodes(&self) -> usize {
+        self.nodes.usable
+    }
+
+    /// Offered by the usable nodes.
+    pub fn cluster_total(&self) -> Resource {
+        self.nodes.total
+    }
+
+    /// Held on a node, and by how many containers.
+    pub fn node_used(&self, node: NodeIdx) -> (Resource, u32) {
+        self.nodes
+            .get(node)
+            .map_or((Resource::ZERO, 0), |n| (n.used, n.containers))
+    }
+
+    /// The largest container that can be asked for: the configured maximum, at most what the
+    /// largest present node offers.
+    pub fn maximum_capability(&self) -> Resource {
+        let configured = self.conf.types.maximum_allocation();
+        if self.nodes.usable == 0 {
+            configured
+        } else {
+            configured.min(self.nodes.largest())
+        }
+    }
+
+    fn nodes_changed(&mut self) {
+        self.nodes.recount();
+        self.grown();
+        self.activate_everywhere();
+    }
+}
