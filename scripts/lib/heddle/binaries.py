@@ -11,14 +11,14 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 NAMES = ("resourcemanager", "nodemanager", "container-launch", "container-localizer")
 
 
-def find():
-    """The folder of the built daemons: $HEDDLE_BIN, or the newer of the release and the debug build."""
+def find(builds=("release", "debug")):
+    """The folder of the built daemons: $HEDDLE_BIN, or the newest of these builds."""
     chosen = os.environ.get("HEDDLE_BIN")
     if chosen:
         folders = [Path(chosen)]
     else:
         target = Path(os.environ.get("CARGO_TARGET_DIR") or REPOSITORY / "target")
-        folders = [target / "release", target / "debug"]
+        folders = [target / build for build in builds]
     whole = [folder for folder in folders if all((folder / name).is_file() for name in NAMES)]
     if not whole:
         raise Failure(f"no built daemons in {' or '.join(map(str, folders))} "

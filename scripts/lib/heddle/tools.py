@@ -12,8 +12,8 @@ JAVA_MAJOR_MIN = 17
 PACKAGES = {
     "cargo": None,
     "cc": "gcc",
-    "java": "openjdk-17-jre-headless",
-    "javac": "openjdk-17-jdk-headless",
+    "java": "default-jre-headless",
+    "javac": "default-jdk-headless",
     "mvn": "maven",
     "python3": "python3",
 }

@@ -57,6 +57,7 @@ def main(arguments):
         "scripts": _scripts,
         "integration": _integration,
         "quickstart": _quickstart,
+        "latency": _latency,
     }
     parser = argparse.ArgumentParser(prog="test", description="Runs every check; the last line is the sum.",
                                      epilog="With CI=true in the environment a skipped check is a failure.")
@@ -176,6 +177,16 @@ def _quickstart(name, total):
         total.ok(name)
     else:
         total.fail(name, f"exit code {code}, last lines {last[-3:]}, expected {wanted}")
+
+
+def _latency(name, total):
+    """That the measurement works; the figures of a debug build say nothing, so the bars are far away."""
+    command = [REPOSITORY / "scripts" / "latency", "--runs", "3", "--submit-bar-ms", "20000", "--grant-bar-ms", "2000"]
+    code = _stream(command, lambda line: None, env=_with_built())
+    if code == 0:
+        total.ok(name)
+    else:
+        total.fail(name, f"scripts/latency exited {code}")
 
 
 def _with_built():
