@@ -1,1 +1,26 @@
-//! core.
+//! The NodeManager's core: container life cycles, applications, and the link to the
+//! ResourceManager, as one deterministic state machine ([`Nm::apply`]).
+//! May touch: `yarn-types`.
+//! Must not: know sockets, files, clocks, randomness, threads, async or configuration files.
+
+pub mod app;
+mod calls;
+mod check;
+pub mod container;
+pub mod diagnostics;
+pub mod effect;
+pub mod event;
+pub mod launch;
+pub mod link;
+pub mod localize;
+mod nm;
+pub mod outbox;
+pub mod reject;
+
+pub use app::{App, AppState};
+pub use container::Container;
+pub use effect::{Action, ContainerReport, Effect, Reply, SubState};
+pub use event::{CallId, Event, Health, HeartbeatAnswer, NodeAction, Signal, StartSpec};
+pub use link::{Link, LinkConf, LinkState};
+pub use nm::{Nm, NmConf};
+pub use reject::Reject;

@@ -1,0 +1,184 @@
+//! The calls of ContainerManagementProtocol: who may do what to which container.
+//! May touch: `Nm`.
+//! Must not: verify signatures (the shell did, over the received bytes).
+
+use yarn_types::{ApplicationAttemptId, ContainerId, exit};
+
+use crate::{
+    app::{App, AppState},
+    container::Container,
+    effect::{Action, Reply},
+    event::{CallId, Signal, StartSpec},
+    nm::{Ctx, Nm},
+    reject::Reject,
+};
+
+impl Nm {
+    pub(crate) fn on_start(
+        &mut self,
+        call: CallId,
+        caller: ApplicationAttemptId,
+        starts: Vec<StartSpec>,
+        ctx: &mut Ctx<'_>,
+    ) {
+        let Some(rm_identifier) = self.link.rm_identifier() else {
+            ctx.emit(Action::Reply {
+                call,
+                reply: Err(Reject::NotYetReady),
+            });
+            return;
+        };
+        let (mut succeeded, mut failed) = (Vec::new(), Vec::new());
+        for spec in starts {
+            let id = spec.container;
+            if let Err(reject) = self.judge_start(caller, &spec, rm_identifier, ctx.wall_ms) {
+                failed.push((id, reject));
+                continue;
+            }
+            self.started.insert(id, spec.expires_wall_ms);
+            self.apps
+                .entry(id.app())
+                .or_insert_with(|| App::new(spec.user.clone()));
+            // Logs of an application that comes back are not to be deleted under it.
+            self.log_deletes.remove(&id.app());
+            self.containers
+                .entry(id)
+                .or_insert_with(|| Container::new(spec))
+                .init(ctx);
+            succeeded.push(id);
+        }
+        ctx.emit(Action::Reply {
+            call,
+            reply: Ok(Reply::Containers { succeeded, failed }),
+        });
+    }
+
+    /// The checks of `ContainerManagerImpl.authorizeStartAndResourceIncreaseRequest` and
+    /// `startContainerInternal`, in their order.
+    fn judge_start(
+        &self,
+        caller: ApplicationAttemptId,
+        spec: &StartSpec,
+        rm_identifier: i64,
+        wall_ms: i64,
+    ) -> Result<(), Reject> {
+        let id = spec.container;
+        if caller.app != id.app() {
+            return Err(Reject::OtherApplication {
+                caller,
+                owner: id.attempt,
+            });
+        }
+        if self.started.contains_key(&id) || self.containers.contains_key(&id) {
+            return Err(Reject::Relaunch(id));
+        }
+        if spec.expires_wall_ms < wall_ms {
+            let expires_wall_ms = spec.expires_wall_ms;
+            return Err(Reject::Expired {
+                now_wall_ms: wall_ms,
+                expires_wall_ms,
+            });
+        }
+        if spec.rm_identifier != rm_identifier {
+            return Err(Reject::PreviousRm(id));
+        }
+        if let Some(fault) = &spec.fault {
+            return Err(fault.clone());
+        }
+        if let Some(name) = spec.aux_services.first() {
+            return Err(Reject::AuxService(name.clone()));
+        }
+        if self.stopping.is_some() {
+            return Err(Reject::ShuttingDown);
+        }
+        match self.apps.get(&id.app()) {
+            Some(app) if app.state != AppState::Running => Err(Reject::AppFinishing(id.app())),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn on_stop(
+        &mut self,
+        call: CallId,
+        caller: ApplicationAttemptId,
+        containers: &[ContainerId],
+        ctx: &mut Ctx<'_>,
+    ) {
+        let (mut succeeded, mut failed) = (Vec::new(), Vec::new());
+        for id in containers {
+            match self.find(caller, *id, "stop") {
+                Ok(_) => {
+                    let why = "Container killed by the ApplicationMaster.";
+                    self.kill(*id, exit::KILLED_BY_APPMASTER, why, ctx);
+                    succeeded.push(*id);
+                }
+                // To stop what has ended is done already.
+                Err(Reject::RecentlyStopped(_)) => succeeded.push(*id),
+                Err(reject) => failed.push((*id, reject)),
+            }
+        }
+        ctx.emit(Action::Reply {
+            call,
+            reply: Ok(Reply::Containers { succeeded, failed }),
+        });
+    }
+
+    pub(crate) fn on_statuses(
+        &mut self,
+        call: CallId,
+        caller: ApplicationAttemptId,
+        containers: &[ContainerId],
+        ctx: &mut Ctx<'_>,
+    ) {
+        let (mut statuses, mut failed) = (Vec::new(), Vec::new());
+        for id in containers {
+            match self.find(caller, *id, "get status for") {
+                Ok(container) => statuses.push(container.report()),
+                Err(reject) => failed.push((*id, reject)),
+            }
+        }
+        ctx.emit(Action::Reply {
+            call,
+            reply: Ok(Reply::Statuses { statuses, failed }),
+        });
+    }
+
+    pub(crate) fn on_signal(
+        &mut self,
+        call: CallId,
+        caller: ApplicationAttemptId,
+        container: ContainerId,
+        signal: Signal,
+        ctx: &mut Ctx<'_>,
+    ) {
+        let found = self.find(caller, container, "signal").map(|_| ());
+        if let (Ok(()), Some(c)) = (&found, self.containers.get_mut(&container)) {
+            c.on_signal(signal, ctx);
+        }
+        ctx.emit(Action::Reply {
+            call,
+            reply: found.map(|()| Reply::Done),
+        });
+    }
+
+    fn find(
+        &self,
+        caller: ApplicationAttemptId,
+        container: ContainerId,
+        verb: &'static str,
+    ) -> Result<&Container, Reject> {
+        if caller.app != container.app() {
+            return Err(Reject::Foreign {
+                caller,
+                verb,
+                container,
+            });
+        }
+        let stopped = self.stopped.contains_key(&container);
+        self.containers.get(&container).ok_or(if stopped {
+            Reject::RecentlyStopped(container)
+        } else {
+            Reject::Unknown(container)
+        })
+    }
+}

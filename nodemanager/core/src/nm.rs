@@ -1,0 +1,582 @@
+//! `Nm`: the state of the NodeManager and the one function that changes it.
+//! May touch: everything in this crate.
+//! Must not: read clocks, files or sockets; time comes with the event.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use yarn_types::{ApplicationId, ContainerId, Millis, exit};
+
+use crate::{
+    app::{App, AppState},
+    container::Container,
+    effect::{Action, ContainerReport, Effect},
+    event::{Event, Health, HeartbeatAnswer, NodeAction},
+    link::{Due, Link, LinkConf, LinkState},
+    outbox::Outbox,
+};
+
+/// What an administrator sets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NmConf {
+    /// `yarn.nodemanager.sleep-delay-before-sigkill.ms`.
+    pub sigkill_delay_ms: u64,
+    /// `yarn.nodemanager.process-kill-wait.ms`: how long a stop waits for containers after
+    /// SIGKILL.
+    pub kill_wait_ms: u64,
+    /// `yarn.nodemanager.log.retain-seconds`, in ms.
+    pub log_retain_ms: u64,
+    /// `yarn.nodemanager.container-diagnostics-maximum-size`.
+    pub diagnostics_bytes_max: usize,
+    /// `yarn.nodemanager.duration-to-track-stopped-containers`: how long an ended container is
+    /// "recently stopped".
+    pub track_stopped_ms: u64,
+    /// `yarn.resourcemanager.work-preserving-recovery.enabled`: containers outlive a RESYNC.
+    pub work_preserving: bool,
+    /// The link to the ResourceManager.
+    pub link: LinkConf,
+}
+
+/// What one event may use while it is applied.
+pub(crate) struct Ctx<'a> {
+    pub(crate) now: Millis,
+    pub(crate) wall_ms: i64,
+    pub(crate) conf: &'a NmConf,
+    /// Something happened that the ResourceManager waits for.
+    pub(crate) urgent: bool,
+    /// Containers that are over since this event.
+    pub(crate) done: Vec<ContainerId>,
+    out: &'a mut Vec<Effect>,
+}
+
+impl Ctx<'_> {
+    pub(crate) fn emit(&mut self, action: Action) {
+        self.out.push(Effect { when: None, action });
+    }
+}
+
+/// How a stop goes on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Stopping {
+    pub(crate) reason: String,
+    /// Exit code of the process.
+    pub(crate) code: i32,
+    /// When containers are no longer waited for.
+    pub(crate) give_up_at: Millis,
+    pub(crate) stage: StopStage,
+}
+
+/// Stage of a stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StopStage {
+    /// Containers are being ended.
+    Containers,
+    /// `Unregister` is on its way.
+    Unregister,
+    /// `Exit` was said.
+    Over,
+}
+
+/// An application's logs and when they go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct LogDelete {
+    pub(crate) at: Millis,
+    pub(crate) user: Arc<str>,
+}
+
+/// The NodeManager. Equal histories give equal states and effects.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Nm {
+    pub(crate) conf: NmConf,
+    /// Wall milliseconds at `now` 0.
+    wall_offset_ms: i64,
+    pub(crate) health: Health,
+    pub(crate) containers: BTreeMap<ContainerId, Container>,
+    pub(crate) apps: BTreeMap<ApplicationId, App>,
+    /// Started containers by the wall time until which their token would start them again.
+    pub(crate) started: BTreeMap<ContainerId, i64>,
+    /// Ended containers by the time until which they are "recently stopped".
+    pub(crate) stopped: BTreeMap<ContainerId, Millis>,
+    pub(crate) log_deletes: BTreeMap<ApplicationId, LogDelete>,
+    pub(crate) link: Link,
+    pub(crate) outbox: Outbox,
+    pub(crate) stopping: Option<Stopping>,
+}
+
+impl Nm {
+    /// A NodeManager that has not registered.
+    pub fn new(conf: NmConf) -> Self {
+        Self {
+            link: Link::new(conf.link),
+            conf,
+            wall_offset_ms: 0,
+            health: Health {
+                healthy: true,
+                report: String::new(),
+                checked_wall_ms: 0,
+            },
+            containers: BTreeMap::new(),
+            apps: BTreeMap::new(),
+            started: BTreeMap::new(),
+            stopped: BTreeMap::new(),
+            log_deletes: BTreeMap::new(),
+            outbox: Outbox::default(),
+            stopping: None,
+        }
+    }
+
+    /// Applies `event` at `now`; what is to be done is appended to `out`, in order.
+    pub fn apply(&mut self, now: Millis, event: Event, out: &mut Vec<Effect>) {
+        if let Event::WallClock { wall_ms } = event {
+            let now_ms = i64::try_from(now.0).unwrap_or(i64::MAX);
+            self.wall_offset_ms = wall_ms.saturating_sub(now_ms);
+            return;
+        }
+        let conf = self.conf.clone();
+        let mut ctx = Ctx {
+            now,
+            wall_ms: self.wall_ms(now),
+            conf: &conf,
+            urgent: false,
+            done: Vec::new(),
+            out,
+        };
+        self.dispatch(event, &mut ctx);
+        self.settle(&mut ctx);
+    }
+
+    /// When the next `Event::Tick` is due.
+    pub fn next_wake(&self) -> Option<Millis> {
+        let kills = self.containers.values().filter_map(|c| c.kill_at);
+        let logs = self.log_deletes.values().map(|l| l.at);
+        let stop = self
+            .stopping
+            .iter()
+            .filter(|s| s.stage != StopStage::Over)
+            .map(|s| s.give_up_at);
+        let link = self.link.next_wake().filter(|_| self.may_send());
+        kills.chain(logs).chain(stop).chain(link).min()
+    }
+
+    /// Wall milliseconds at `now`.
+    pub fn wall_ms(&self, now: Millis) -> i64 {
+        i64::try_from(now.0)
+            .unwrap_or(i64::MAX)
+            .saturating_add(self.wall_offset_ms)
+    }
+
+    /// Containers that are known, ended ones included, in ascending order.
+    pub fn containers(&self) -> impl Iterator<Item = &Container> {
+        self.containers.values()
+    }
+
+    /// One container.
+    pub fn container(&self, id: ContainerId) -> Option<&Container> {
+        self.containers.get(&id)
+    }
+
+    /// Applications that are not finished here, in ascending order.
+    pub fn apps(&self) -> impl Iterator<Item = (ApplicationId, &App)> {
+        self.apps.iter().map(|(id, app)| (*id, app))
+    }
+
+    /// Health as reported.
+    pub fn health(&self) -> &Health {
+        &self.health
+    }
+
+    /// The link to the ResourceManager.
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    fn dispatch(&mut self, event: Event, ctx: &mut Ctx<'_>) {
+        match event {
+            Event::Tick | Event::WallClock { .. } => self.on_tick(ctx),
+            Event::Begin => self.link.register(ctx.now),
+            Event::Registered { rm_identifier } => {
+                if self.link.state() == LinkState::Registering {
+                    self.link.on_registered(rm_identifier, ctx.now);
+                }
+            }
+            Event::RegistrationRefused { diagnostics } => {
+                self.link.close();
+                let why = format!(
+                    "Recieved SHUTDOWN signal from Resourcemanager, Registration of NodeManager \
+                     failed, Message from ResourceManager: {diagnostics}"
+                );
+                self.stop(1, why, ctx);
+            }
+            Event::HeartbeatAnswered(answer) => self.on_heartbeat_answered(&answer, ctx),
+            Event::RmUnreachable { reason } => self.on_rm_unreachable(&reason, ctx),
+            Event::Unregistered => self.exit_now(ctx),
+            Event::Start {
+                call,
+                caller,
+                starts,
+            } => self.on_start(call, caller, starts, ctx),
+            Event::Stop {
+                call,
+                caller,
+                containers,
+            } => self.on_stop(call, caller, &containers, ctx),
+            Event::Statuses {
+                call,
+                caller,
+                containers,
+            } => {
+                self.on_statuses(call, caller, &containers, ctx);
+            }
+            Event::SignalRequest {
+                call,
+                caller,
+                container,
+                signal,
+            } => {
+                self.on_signal(call, caller, container, signal, ctx);
+            }
+            Event::Health(health) => {
+                ctx.urgent = self.health.healthy != health.healthy;
+                self.health = health;
+            }
+            Event::AppCleaned { app } => self.on_app_cleaned(app),
+            Event::Shutdown { reason } => self.stop(0, reason, ctx),
+            other => self.on_container_event(&other, ctx),
+        }
+    }
+
+    fn on_container_event(&mut self, event: &Event, ctx: &mut Ctx<'_>) {
+        let (Event::Localized { container }
+        | Event::LocalizationFailed { container, .. }
+        | Event::Launched { container }
+        | Event::LaunchFailed { container, .. }
+        | Event::Exited { container, .. }
+        | Event::OverLimit { container, .. }
+        | Event::TornDown { container }) = event
+        else {
+            return;
+        };
+        let Some(c) = self.containers.get_mut(container) else {
+            return;
+        };
+        match event {
+            Event::Localized { .. } => c.on_localized(ctx),
+            Event::LocalizationFailed { diagnostics, .. } => {
+                c.on_localization_failed(diagnostics, ctx);
+            }
+            Event::Launched { .. } => c.on_launched(ctx),
+            Event::LaunchFailed { diagnostics, .. } => c.on_launch_failed(diagnostics, ctx),
+            Event::Exited {
+                exit_code,
+                message,
+                tails,
+                ..
+            } => {
+                c.on_exited(*exit_code, message, tails, ctx);
+            }
+            Event::OverLimit {
+                exit_code,
+                diagnostics,
+                ..
+            } => {
+                c.on_kill(*exit_code, diagnostics, ctx);
+            }
+            _ => c.on_torn_down(ctx),
+        }
+    }
+
+    fn on_tick(&mut self, ctx: &mut Ctx<'_>) {
+        for container in self.containers.values_mut() {
+            container.on_tick(ctx);
+        }
+        let due: Vec<ApplicationId> = self
+            .log_deletes
+            .iter()
+            .filter(|(_, l)| l.at <= ctx.now)
+            .map(|(app, _)| *app)
+            .collect();
+        for app in due {
+            if let Some(LogDelete { user, .. }) = self.log_deletes.remove(&app) {
+                ctx.emit(Action::DeleteLogs { app, user });
+            }
+        }
+        self.stopped.retain(|_, until| *until > ctx.now);
+        let wall_ms = ctx.wall_ms;
+        self.started.retain(|_, expires| *expires >= wall_ms);
+    }
+
+    fn on_heartbeat_answered(&mut self, answer: &HeartbeatAnswer, ctx: &mut Ctx<'_>) {
+        if self.link.state() != LinkState::Registered || !self.link.in_flight() {
+            return;
+        }
+        self.link
+            .on_answered(answer.response_id, answer.next_interval_ms, ctx.now);
+        match answer.action {
+            NodeAction::Normal => {}
+            NodeAction::Resync => return self.resync(ctx),
+            NodeAction::Shutdown => {
+                self.link.close();
+                let why = format!(
+                    "Received SHUTDOWN signal from Resourcemanager as part of heartbeat, hence \
+                     shutting down. Message from ResourceManager: {}",
+                    answer.diagnostics
+                );
+                return self.stop(0, why, ctx);
+            }
+        }
+        for id in self.outbox.on_answered() {
+            // The ApplicationMaster is gone, so nobody acknowledges the status.
+            if !self.apps.contains_key(&id.app()) {
+                self.forget(id, ctx);
+            }
+        }
+        for id in &answer.containers_to_be_removed {
+            if self.containers.get(id).is_some_and(Container::is_done) {
+                self.forget(*id, ctx);
+            }
+        }
+        for id in &answer.containers_to_cleanup {
+            let (code, why) = (
+                exit::KILLED_BY_RESOURCEMANAGER,
+                "Container Killed by ResourceManager",
+            );
+            self.kill(*id, code, why, ctx);
+        }
+        for app in &answer.applications_to_cleanup {
+            self.finish_app(*app, "Application killed by ResourceManager", ctx);
+        }
+        for (id, signal) in &answer.containers_to_signal {
+            if let Some(c) = self.containers.get_mut(id) {
+                c.on_signal(*signal, ctx);
+            }
+        }
+    }
+
+    /// Registers again: with its containers, or after ending them where work is not preserved.
+    fn resync(&mut self, ctx: &mut Ctx<'_>) {
+        self.link.register(ctx.now);
+        let done: Vec<ContainerId> = self
+            .containers
+            .iter()
+            .filter(|(_, c)| c.is_done())
+            .map(|(id, _)| *id)
+            .collect();
+        self.outbox.restart(done.into_iter());
+        if !self.conf.work_preserving {
+            let live: Vec<ContainerId> = self.containers.keys().copied().collect();
+            for id in live {
+                self.kill(
+                    id,
+                    exit::ABORTED,
+                    "Container Killed due to NodeManager resync",
+                    ctx,
+                );
+            }
+        }
+    }
+
+    fn on_rm_unreachable(&mut self, reason: &str, ctx: &mut Ctx<'_>) {
+        if !self.link.in_flight() {
+            return;
+        }
+        self.outbox.on_missed();
+        if !self.link.on_failed(ctx.now) {
+            self.stop(0, format!("Failed to connect to RM: {reason}"), ctx);
+        }
+    }
+
+    pub(crate) fn kill(&mut self, id: ContainerId, code: i32, why: &str, ctx: &mut Ctx<'_>) {
+        if let Some(c) = self.containers.get_mut(&id) {
+            c.on_kill(code, why, ctx);
+        }
+    }
+
+    fn finish_app(&mut self, id: ApplicationId, why: &str, ctx: &mut Ctx<'_>) {
+        let Some(app) = self
+            .apps
+            .get_mut(&id)
+            .filter(|a| a.state == AppState::Running)
+        else {
+            return;
+        };
+        app.state = AppState::FinishingContainersWait;
+        let why = format!("Container killed on application-finish event: {why}");
+        let mine: Vec<ContainerId> = self
+            .containers
+            .keys()
+            .copied()
+            .filter(|c| c.app() == id)
+            .collect();
+        for container in mine {
+            self.kill(container, exit::KILLED_AFTER_APP_COMPLETION, &why, ctx);
+        }
+    }
+
+    fn on_app_cleaned(&mut self, id: ApplicationId) {
+        let cleaning = self
+            .apps
+            .get(&id)
+            .is_some_and(|a| a.state == AppState::ResourcesCleaningUp);
+        if cleaning {
+            self.apps.remove(&id);
+        }
+    }
+
+    fn forget(&mut self, id: ContainerId, ctx: &mut Ctx<'_>) {
+        self.outbox.remove(id);
+        if self.containers.remove(&id).is_some() {
+            ctx.emit(Action::Forget { container: id });
+        }
+    }
+
+    fn stop(&mut self, code: i32, reason: String, ctx: &mut Ctx<'_>) {
+        if self.stopping.is_some() {
+            return;
+        }
+        let wait = self
+            .conf
+            .sigkill_delay_ms
+            .saturating_add(self.conf.kill_wait_ms);
+        let give_up_at = ctx.now.plus(wait);
+        let stage = StopStage::Containers;
+        self.stopping = Some(Stopping {
+            reason,
+            code,
+            give_up_at,
+            stage,
+        });
+        let apps: Vec<ApplicationId> = self.apps.keys().copied().collect();
+        for app in apps {
+            self.finish_app(app, "Application killed on shutdown", ctx);
+        }
+    }
+
+    /// Everything that follows from what the event left behind.
+    fn settle(&mut self, ctx: &mut Ctx<'_>) {
+        for id in std::mem::take(&mut ctx.done) {
+            ctx.urgent = true;
+            self.outbox.add(id);
+            self.stopped
+                .insert(id, ctx.now.plus(ctx.conf.track_stopped_ms));
+        }
+        self.clean_finished_apps(ctx);
+        self.go_on_stopping(ctx);
+        let due = if self.may_send() {
+            self.link.take_due(ctx.now, ctx.urgent)
+        } else {
+            None
+        };
+        match due {
+            None => {}
+            Some(Due::Register) => {
+                let containers: Vec<ContainerReport> =
+                    self.containers.values().map(Container::report).collect();
+                let applications = self.apps.keys().copied().collect();
+                let health = self.health.clone();
+                ctx.emit(Action::Register {
+                    containers,
+                    applications,
+                    health,
+                });
+            }
+            Some(Due::Heartbeat) => {
+                let sent = self.outbox.send();
+                let containers = self
+                    .containers
+                    .iter()
+                    .filter(|(id, c)| !c.is_done() || sent.contains(id))
+                    .map(|(_, c)| c.report())
+                    .collect();
+                let (response_id, health) = (self.link.response_id(), self.health.clone());
+                ctx.emit(Action::Heartbeat {
+                    response_id,
+                    containers,
+                    health,
+                });
+            }
+        }
+    }
+
+    /// Goodbye has not been said.
+    fn may_send(&self) -> bool {
+        self.stopping
+            .as_ref()
+            .is_none_or(|s| s.stage == StopStage::Containers)
+    }
+
+    fn clean_finished_apps(&mut self, ctx: &mut Ctx<'_>) {
+        for (id, app) in &mut self.apps {
+            let busy = app.state != AppState::FinishingContainersWait
+                || self
+                    .containers
+                    .values()
+                    .any(|c| c.spec.container.app() == *id && !c.is_done());
+            if busy {
+                continue;
+            }
+            app.state = AppState::ResourcesCleaningUp;
+            ctx.emit(Action::CleanApp {
+                app: *id,
+                user: app.user.clone(),
+            });
+            let at = ctx.now.plus(ctx.conf.log_retain_ms);
+            self.log_deletes.insert(
+                *id,
+                LogDelete {
+                    at,
+                    user: app.user.clone(),
+                },
+            );
+        }
+    }
+
+    fn go_on_stopping(&mut self, ctx: &mut Ctx<'_>) {
+        let all_done = self.containers.values().all(Container::is_done);
+        let Some(stopping) = &mut self.stopping else {
+            return;
+        };
+        let wait = !all_done && ctx.now < stopping.give_up_at;
+        match stopping.stage {
+            StopStage::Containers if wait || self.link.in_flight() && !late(stopping, ctx.now) => {}
+            StopStage::Containers if self.link.rm_identifier().is_some() => {
+                stopping.stage = StopStage::Unregister;
+                // One more wait of the same length for the ResourceManager.
+                stopping.give_up_at = ctx.now.plus(ctx.conf.kill_wait_ms);
+                ctx.emit(Action::Unregister);
+            }
+            StopStage::Containers => self.exit_now(ctx),
+            StopStage::Unregister if ctx.now >= stopping.give_up_at => self.exit_now(ctx),
+            StopStage::Unregister | StopStage::Over => {}
+        }
+    }
+
+    fn exit_now(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(stopping) = self
+            .stopping
+            .as_mut()
+            .filter(|s| s.stage != StopStage::Over)
+        else {
+            return;
+        };
+        stopping.stage = StopStage::Over;
+        let (code, reason) = (stopping.code, stopping.reason.clone());
+        self.link.close();
+        ctx.emit(Action::Exit { code, reason });
+    }
+}
+
+fn late(stopping: &Stopping, now: Millis) -> bool {
+    now >= stopping.give_up_at
+}
+
+#[cfg(test)]
+#[path = "nm_test.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "nm_laws_test.rs"]
+mod laws;
+
+#[cfg(test)]
+#[path = "nm_link_test.rs"]
+mod link_tests;
