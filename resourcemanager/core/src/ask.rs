@@ -56,8 +56,8 @@ pub struct KeyAsks {
     pub fits_wider_since: Option<Millis>,
     /// Change number of the scheduler when it last found no place; 0 for not tried.
     pub failed_at: u64,
-    /// When it was last tried in vain.
-    pub tried_at: Millis,
+    /// When a wait for something closer ends, while there is one.
+    pub wakes_at: Option<Millis>,
     /// Why it found none.
     pub why: Option<Why>,
 }
@@ -137,6 +137,7 @@ impl KeyAsks {
             self.fits_wider_since = None;
         }
         self.failed_at = 0;
+        self.wakes_at = None;
         self.why = None;
     }
 }
@@ -189,7 +190,7 @@ impl Asks {
             asked_at: now,
             fits_wider_since: None,
             failed_at: 0,
-            tried_at: Millis(0),
+            wakes_at: None,
             why: None,
         });
         let before = entry.count();

@@ -133,7 +133,7 @@ impl Calculator {
             let whole = match self {
                 Self::Default => (product + 0.5).trunc(),
                 // Hadoop takes the ceil as a 32-bit float, so 3.0000001 stays 3
-                Self::Dominant => f64::from(product as f32).ceil(),
+                Self::Dominant => f64::from(to_f32(product)).ceil(),
             };
             round_up(to_i64(whole), step)
         })
@@ -208,6 +208,14 @@ fn round_up(v: i64, step: i64) -> i64 {
         0 => v,
         over => v.saturating_add(step - over),
     }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "Hadoop keeps this product as a float"
+)]
+fn to_f32(v: f64) -> f32 {
+    v as f32
 }
 
 /// Saturating, as Java casts a double to a long.

@@ -118,7 +118,7 @@ impl Reader<'_> {
             return default / 100.0;
         }
         let value = self.float(key, default);
-        if value == -1.0 {
+        if value.to_bits() == (-1.0_f32).to_bits() {
             return 1.0; // Hadoop's "undefined" maximum
         }
         if !(0.0..=100.0).contains(&value) {

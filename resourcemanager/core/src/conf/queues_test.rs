@@ -2,6 +2,8 @@
 //! May touch: the parser.
 //! Must not: know the cluster.
 
+#![allow(clippy::float_cmp, reason = "parsed figures are exact")]
+
 use std::collections::BTreeMap;
 
 use super::*;

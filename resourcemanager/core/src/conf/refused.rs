@@ -190,14 +190,14 @@ fn plural(feature: &str) -> String {
 /// Labels: `*` and blank change nothing while the cluster has no labels.
 fn labels(conf: &dyn Lookup, prefix: &str, queue: &QueueConf, problems: &mut Vec<ConfProblem>) {
     let key = format!("{prefix}accessible-node-labels");
-    if let Some(value) = conf.get(&key) {
-        if !matches!(value.trim(), "" | "*") {
-            problems.push(ConfProblem::new(
-                key.clone(),
-                Some(value),
-                "node labels are not built yet; leave the key out",
-            ));
-        }
+    if let Some(value) = conf.get(&key)
+        && !matches!(value.trim(), "" | "*")
+    {
+        problems.push(ConfProblem::new(
+            key.clone(),
+            Some(value),
+            "node labels are not built yet; leave the key out",
+        ));
     }
     for key in conf.keys_with_prefix(&format!("{key}.")) {
         // a key of a child queue called accessible-node-labels cannot be: names have no dots

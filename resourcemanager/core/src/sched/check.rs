@@ -131,7 +131,7 @@ impl Sched {
 
     /// Feeds every figure that decides anything into `into`, in a fixed order.
     pub fn digest(&self, into: &mut impl FnMut(u64)) {
-        let mut resource = |r: Resource, into: &mut dyn FnMut(u64)| {
+        let resource = |r: Resource, into: &mut dyn FnMut(u64)| {
             for lane in r.0 {
                 into(lane.cast_unsigned());
             }

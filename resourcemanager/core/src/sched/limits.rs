@@ -157,10 +157,10 @@ impl Sched {
                     of_user,
                 })
         };
-        if q.leaf.ams > 0 {
-            if let Some(why) = over(q.leaf.am_used, self.am_limit(queue), false) {
-                return Some(why);
-            }
+        if q.leaf.ams > 0
+            && let Some(why) = over(q.leaf.am_used, self.am_limit(queue), false)
+        {
+            return Some(why);
         }
         let own = q.leaf.users.get(&user).filter(|u| u.ams > 0)?;
         over(own.am_used, self.user_am_limit(queue), true)

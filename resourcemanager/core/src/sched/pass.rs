@@ -53,19 +53,11 @@ impl Sched {
 
     /// When a wait for a closer node ends.
     pub fn next_wake(&self) -> Option<Millis> {
-        let waits = self.apps.iter().flatten().flat_map(|app| app.asks.iter());
-        waits
-            .filter(|(_, asks)| matches!(asks.why, Some(Why::Locality { .. })))
-            .filter_map(|(_, asks)| {
-                let since = asks.fits_wider_since?;
-                let ends = |level| since.plus(self.wait_ms(asks, level));
-                // a wait that ended before the last try changes nothing any more
-                [Locality::Rack, Locality::OffSwitch]
-                    .map(ends)
-                    .into_iter()
-                    .filter(|at| *at > asks.tried_at)
-                    .min()
-            })
+        self.apps
+            .iter()
+            .flatten()
+            .flat_map(|app| app.asks.iter())
+            .filter_map(|(_, asks)| asks.wakes_at)
             .min()
     }
 
@@ -142,7 +134,7 @@ impl Sched {
                         self.app_mut(app).map(|a| &mut a.am)
                     {
                         *failed_at = change;
-                        *why = Some(reason);
+                        *why = Some(*reason);
                     }
                     None
                 }
@@ -166,7 +158,7 @@ impl Sched {
         key: AskKey,
     ) -> Option<Choice> {
         let asks = self.app(app)?.asks.get(key)?;
-        let due = asks.fits_wider_since.is_some() && matches!(asks.why, Some(Why::Locality { .. }));
+        let due = asks.wakes_at.is_some_and(|at| at <= now);
         if !due && !self.worth_trying(queue, asks.failed_at, asks.why.as_ref()) {
             return None;
         }
@@ -183,14 +175,17 @@ impl Sched {
             }
             Found::Later(until) => {
                 asks.fits_wider_since.get_or_insert(now);
+                asks.wakes_at = Some(until);
                 asks.why = Some(Why::Locality {
                     left_ms: until.since(now),
                 });
             }
-            Found::No(why) => asks.why = Some(why),
+            Found::No(why) => {
+                asks.wakes_at = None;
+                asks.why = Some(why);
+            }
         }
         asks.failed_at = change;
-        asks.tried_at = now;
         None
     }
 
@@ -202,25 +197,22 @@ impl Sched {
             || (by_use && self.tree.get(queue).leaf.changed_at > failed_at)
     }
 
-    fn limits_allow(&self, queue: QueueIdx, app: AppIdx, size: Resource) -> Result<(), Why> {
-        let user = self.app(app).map(|a| a.user).ok_or(Why::NoNodes)?;
-        match self
-            .over_queue_limit(queue, size)
+    fn over_limit(&self, queue: QueueIdx, app: AppIdx, size: Resource) -> Option<Why> {
+        let user = self.app(app)?.user;
+        self.over_queue_limit(queue, size)
             .or_else(|| self.over_user_limit(queue, user))
-        {
-            Some(why) => Err(why),
-            None => Ok(()),
-        }
     }
 
-    fn find_am(&self, app: AppIdx, queue: QueueIdx, size: Resource) -> Result<NodeIdx, Why> {
-        self.limits_allow(queue, app, size)?;
-        let best = self.best_node(size, |_| true);
-        best.ok_or_else(|| self.no_room(size, 0))
+    fn find_am(&self, app: AppIdx, queue: QueueIdx, size: Resource) -> Result<NodeIdx, Box<Why>> {
+        if let Some(why) = self.over_limit(queue, app, size) {
+            return Err(Box::new(why));
+        }
+        self.best_node(size, |_| true)
+            .ok_or_else(|| Box::new(self.no_room(size, 0)))
     }
 
     fn find(&self, now: Millis, queue: QueueIdx, app: AppIdx, asks: &KeyAsks) -> Found {
-        if let Err(why) = self.limits_allow(queue, app, asks.size) {
+        if let Some(why) = self.over_limit(queue, app, asks.size) {
             return Found::No(why);
         }
         let Some(a) = self.app(app) else {
