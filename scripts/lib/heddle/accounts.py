@@ -171,5 +171,6 @@ def demand_open(account, what):
     """Fails with a sentence unless the account can enter every path of the dict name: path."""
     for path, step in closed_to(account, what.values()):
         name = next(name for name, given in what.items() if os.path.abspath(given) == path)
-        raise Failure(f"{name} is {path}, but the account {account.name}, which runs the containers, "
-                      f"cannot enter {step}: choose a place that it can enter")
+        raise Failure(f"{name}{'' if name.endswith(path) else f' is {path}'}: the account {account.name}, which runs "
+                      f"the containers, cannot {'read it' if step == path else f'enter {step}'}: "
+                      "choose a place that it can enter")

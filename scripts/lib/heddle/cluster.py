@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -244,8 +245,9 @@ def client(directory, environ):
     """What a client of the cluster runs as: (account, environment, home in DIR or None)."""
     layout = Layout(directory)
     state = State.load(layout)
-    if not layout.endpoints.exists():
-        raise Failure(f"the cluster in {layout.root} is not started")
+    if not layout.endpoints.exists() or not (any(one.alive() for one in state.processes)
+                                             or process.daemons_of(layout.root)):
+        raise Failure(f"the cluster in {layout.root} does not run")
     conf = next(iter(sorted(layout.root.glob("node*/conf"))), layout.nm_conf)
     rules = _rules(hadoopconf.read(conf / configs.CORE) | hadoopconf.read(conf / configs.YARN), conf)
     ourselves = accounts.current()
@@ -287,14 +289,23 @@ def _make_home(home, account):
         path.chmod(0o700)
 
 
+def _paths_in(word):
+    """The absolute paths that exist among what an argument names: lists, key=value, file: and local: URIs, a#b."""
+    parts = (re.sub(r"^(file|local):(//)?(?=/)", "", part).partition("#")[0] for part in re.split("[,=]", word))
+    return [part for part in parts if os.path.isabs(part) and os.path.exists(part)]
+
+
 def run(directory, command):
     """Becomes COMMAND as a client of the cluster; does not return."""
     account, environment, home = client(directory, dict(os.environ))
-    paths = {word: word for word in command if os.path.isabs(word) and os.path.exists(word)}
-    accounts.demand_open(account, paths)
+    words = [path for word in command[1:] for path in _paths_in(word)]
     if accounts.closed_to(account, [os.getcwd()]):
+        # What is named from here cannot be meant from elsewhere.
+        words += [word for word in command[1:] if not word.startswith("-") and os.path.exists(word)]
+        accounts.demand_open(account, {f"argument {word}": word for word in words})
         print(f"cluster: the account {account.name} cannot enter {os.getcwd()}, working in {home}", file=sys.stderr)
         os.chdir(home)
+    accounts.demand_open(account, {f"argument {word}": word for word in words})
     if account.uid != os.geteuid():
         accounts.become(account)
     program = shutil.which(command[0], path=environment.get("PATH", os.defpath))

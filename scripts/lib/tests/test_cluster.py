@@ -49,6 +49,11 @@ class ClusterTest(unittest.TestCase):
         self.addCleanup(lambda: (self.dir / "cluster.json").exists() and cluster.stop(self.dir))
         return cluster.start(self.dir, config, nodes, rm_only, {k.replace("__", "."): v for k, v in defines.items()})
 
+    def run_client(self, *words, cwd="/"):
+        """scripts/cluster run with these words."""
+        return subprocess.run([SCRIPTS / "cluster", "run", "--dir", self.dir, *words], capture_output=True, text=True,
+                              cwd=cwd, env=dict(os.environ, **self.env))
+
     def leftovers(self):
         """Processes of this cluster that still run."""
         recorded = [one for one in State.load(Layout(self.dir)).processes if one.alive()]
@@ -155,9 +160,8 @@ class ClusterTest(unittest.TestCase):
 
     def test_run_becomes_a_client_with_the_conf_and_the_exit_code(self):
         self.start()
-        done = subprocess.run([SCRIPTS / "cluster", "run", "--dir", self.dir, "--", "/bin/sh", "-c",
-                               'echo "$HADOOP_CONF_DIR|$JAVA_HOME|$SPARK_SUBMIT_OPTS|$(id -un)"; exit 7'],
-                              capture_output=True, text=True, cwd="/", env=dict(os.environ, **self.env))
+        done = self.run_client("--", "/bin/sh", "-c",
+                               'echo "$HADOOP_CONF_DIR|$JAVA_HOME|$SPARK_SUBMIT_OPTS|$(id -un)"; exit 7')
         self.assertEqual(done.returncode, 7, done.stderr)
         conf, java, options, name = done.stdout.strip().split("|")
         self.assertEqual((conf, java), (str(self.dir / "client-conf"), self.env["JAVA_HOME"]))
@@ -171,10 +175,19 @@ class ClusterTest(unittest.TestCase):
         closed = self.folder / "closed"
         closed.mkdir(mode=0o700)
         (closed / "job.py").touch()
-        done = subprocess.run([SCRIPTS / "cluster", "run", "--dir", self.dir, "/bin/cat", closed / "job.py"],
-                              capture_output=True, text=True, cwd="/", env=dict(os.environ, **self.env))
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(f"the account nobody, which runs the containers, cannot enter {closed}", done.stderr)
+        for words, cwd in ((["/bin/cat", closed / "job.py"], "/"),
+                           (["spark-submit", "--files", f"/etc/passwd,file://{closed}/job.py#j"], "/"),
+                           (["cat", "job.py"], closed)):
+            done = self.run_client(*words, cwd=cwd)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"the account nobody, which runs the containers, cannot enter {closed}", done.stderr)
+        self.assertEqual(self.run_client("pwd", cwd=closed).stdout.strip(), str(self.dir / "home" / "nobody"))
+
+    def test_no_client_starts_without_a_cluster(self):
+        self.start()
+        cluster.stop(self.dir)
+        done = self.run_client("true")
+        self.assertEqual((done.returncode, done.stderr), (1, f"cluster: the cluster in {self.dir} does not run\n"))
 
 
 if __name__ == "__main__":

@@ -43,8 +43,12 @@ def main(arguments):
         _say(4, f"starting a ResourceManager and a NodeManager in {directory}")
         endpoints = cluster.start(directory, None, 1, False, {})
         code, application, result = _job(directory, spark_home, python)
-    except BaseException:
+    except Failure:
         _stop(directory)
+        raise
+    except BaseException:  # interrupted: nobody wants the logs
+        _stop(directory)
+        shutil.rmtree(directory, ignore_errors=True)
         raise
     expected = (NUMBERS - 1) * NUMBERS * (2 * NUMBERS - 1) // 6
     if code == 0 and result != str(expected):
@@ -56,8 +60,7 @@ def main(arguments):
         print(f"the cluster runs on; stop it with: {SCRIPTS / 'cluster'} stop --dir {directory}")
     else:
         _stop(directory)
-        if code == 0:
-            shutil.rmtree(directory, ignore_errors=True)
+        shutil.rmtree(directory if code == 0 else directory / "bin", ignore_errors=True)
     print(f"done in {time.monotonic() - began:.0f} s")
     web = " ".join(f"http://{address}" for name, address in endpoints.items() if name.endswith(".http"))
     print(f"result: {result or 'none'}\napplication: {application or 'none'}\nweb: {web}")
