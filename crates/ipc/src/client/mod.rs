@@ -53,7 +53,7 @@ impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(20),
-            call_timeout: Duration::from_secs(120),
+            call_timeout: Duration::from_mins(2),
             frame_bytes_max: FRAME_BYTES_MAX,
         }
     }
@@ -97,7 +97,7 @@ impl CallError {
 pub struct Client {
     shared: Arc<Shared>,
     protocol: &'static str,
-    client_id: [u8; 16],
+    id: [u8; 16],
     options: ClientOptions,
     task: JoinHandle<()>,
 }
@@ -221,11 +221,11 @@ impl Client {
         auth: Auth,
         options: ClientOptions,
     ) -> Result<Self, CallError> {
-        let client_id = rand::random::<[u8; 16]>();
+        let id = rand::random::<[u8; 16]>();
         let opening = async {
             let mut stream = TcpStream::connect(addr).await?;
             stream.set_nodelay(true)?;
-            let rest = handshake::open(&mut stream, protocol, auth, &client_id).await?;
+            let rest = handshake::open(&mut stream, protocol, auth, &id).await?;
             Ok::<_, CallError>((stream, rest))
         };
         let opened = tokio::time::timeout(options.connect_timeout, opening).await;
@@ -240,7 +240,7 @@ impl Client {
         Ok(Self {
             shared,
             protocol,
-            client_id,
+            id,
             options,
             task,
         })
@@ -288,13 +288,7 @@ impl Client {
         }
         let call_id = state.next_call_id;
         state.next_call_id = call_id.checked_add(1).unwrap_or(0);
-        if !write_call(
-            &mut state.output,
-            call_id,
-            &self.client_id,
-            &header,
-            request,
-        ) {
+        if !write_call(&mut state.output, call_id, &self.id, &header, request) {
             return Err(CallError::Protocol(format!(
                 "request of {} bytes is too long",
                 request.encoded_len()

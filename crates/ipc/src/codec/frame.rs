@@ -89,16 +89,12 @@ pub fn begin_frame(out: &mut BytesMut) -> usize {
 /// Writes the length of the frame begun at `start`; over the cap of 2 GiB the frame is taken back.
 pub fn end_frame(out: &mut BytesMut, start: usize) -> bool {
     let length = out.len().saturating_sub(start + 4);
-    match (i32::try_from(length), out.get_mut(start..start + 4)) {
-        (Ok(length), Some(head)) => {
-            head.copy_from_slice(&length.to_be_bytes());
-            true
-        }
-        _ => {
-            out.truncate(start);
-            false
-        }
+    if let (Ok(length), Some(head)) = (i32::try_from(length), out.get_mut(start..start + 4)) {
+        head.copy_from_slice(&length.to_be_bytes());
+        return true;
     }
+    out.truncate(start);
+    false
 }
 
 #[cfg(test)]

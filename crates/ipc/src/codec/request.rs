@@ -215,14 +215,14 @@ pub fn write_context(
     context: &IpcConnectionContextProto,
 ) -> bool {
     write_request(out, CALL_ID_CONTEXT, client_id, -1, |out| {
-        put_delimited(out, context)
+        put_delimited(out, context);
     })
 }
 
 /// Appends a SASL message of the client.
 pub fn write_sasl_request(out: &mut BytesMut, message: &RpcSaslProto) -> bool {
     write_request(out, CALL_ID_SASL, &[], -1, |out| {
-        put_delimited(out, message)
+        put_delimited(out, message);
     })
 }
 

@@ -4,6 +4,9 @@
 
 use md5::{Digest as _, Md5};
 
+/// RFC 2831 knows 14 directives.
+const DIRECTIVES_MAX: usize = 32;
+
 /// Why bytes are not a list of directives.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
@@ -16,6 +19,9 @@ pub enum DigestError {
     /// A quoted value that does not end.
     #[error("quoted value without end at byte {0}")]
     Quote(usize),
+    /// More directives than any client or server sends.
+    #[error("more than {DIRECTIVES_MAX} directives")]
+    TooMany,
     /// A directive stands twice.
     #[error("directive {0} stands twice")]
     Twice(String),
@@ -43,13 +49,15 @@ impl Directives {
                 return Err(DigestError::Syntax(at));
             }
             let after = after.trim_start_matches([' ', '\t']);
-            let (value, tail) = match after.strip_prefix('"') {
-                Some(quoted) => unquote(quoted).ok_or(DigestError::Quote(at))?,
-                None => {
-                    let (value, tail) = after.split_at(after.find(',').unwrap_or(after.len()));
-                    (value.trim_end().to_owned(), tail)
-                }
+            let (value, tail) = if let Some(quoted) = after.strip_prefix('"') {
+                unquote(quoted).ok_or(DigestError::Quote(at))?
+            } else {
+                let (value, tail) = after.split_at(after.find(',').unwrap_or(after.len()));
+                (value.trim_end().to_owned(), tail)
             };
+            if list.len() == DIRECTIVES_MAX {
+                return Err(DigestError::TooMany);
+            }
             if list.iter().any(|(known, _)| known == name) {
                 return Err(DigestError::Twice(name.to_owned()));
             }

@@ -132,7 +132,7 @@ impl Connection {
 
     /// When this connection has been too slow.
     fn deadline(&self) -> Instant {
-        const FAR: Duration = Duration::from_secs(86_400);
+        const FAR: Duration = Duration::from_hours(24);
         if !self.output.is_empty() {
             return self.last_write + self.options.write_timeout;
         }

@@ -5,6 +5,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -24,6 +25,7 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 pub struct Server {
     local_addr: SocketAddr,
     stop: watch::Sender<bool>,
+    connections: Arc<AtomicUsize>,
     accepting: JoinHandle<()>,
 }
 
@@ -43,10 +45,14 @@ impl Server {
         let listener = socket.listen(BACKLOG)?;
         let local_addr = listener.local_addr()?;
         let (stop, stopped) = watch::channel(false);
-        let accepting = tokio::spawn(accept(listener, Arc::new(options), service, stopped));
+        let connections = Arc::new(AtomicUsize::new(0));
+        let options = Arc::new(options);
+        let count = Arc::clone(&connections);
+        let accepting = tokio::spawn(accept(listener, options, service, stopped, count));
         Ok(Self {
             local_addr,
             stop,
+            connections,
             accepting,
         })
     }
@@ -54,6 +60,11 @@ impl Server {
     /// The address that is listened on, with its real port.
     pub const fn local_addr(&self) -> SocketAddr {
         self.local_addr
+    }
+
+    /// Connections that are open now (`NumOpenConnections`).
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
     }
 
     /// Stops accepting and reading, lets answers of open calls out for the grace time, closes everything.
@@ -77,13 +88,16 @@ async fn accept(
     options: Arc<ServerOptions>,
     service: Arc<dyn Service>,
     mut stopped: watch::Receiver<bool>,
+    count: Arc<AtomicUsize>,
 ) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) if connections.len() < options.connections_max => {
-                    connections.spawn(serve(stream, peer, Arc::clone(&options), Arc::clone(&service), stopped.clone()));
+                    let counted = Counted::new(&count);
+                    let connection = Connection::new(peer, Arc::clone(&options), Arc::clone(&service));
+                    connections.spawn(serve(stream, peer, connection, stopped.clone(), counted));
                 }
                 Ok((_, peer)) => {
                     tracing::warn!(%peer, connections_max = options.connections_max, "too many connections, one refused");
@@ -108,20 +122,33 @@ async fn accept(
     connections.shutdown().await;
 }
 
+/// Counts a connection as long as it lives.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
-    options: Arc<ServerOptions>,
-    service: Arc<dyn Service>,
+    connection: Connection,
     stopped: watch::Receiver<bool>,
+    _counted: Counted,
 ) {
     if let Err(e) = stream.set_nodelay(true) {
         tracing::debug!(%peer, error = %e, "no TCP_NODELAY");
     }
-    match Connection::new(peer, options, service)
-        .run(stream, stopped)
-        .await
-    {
+    match connection.run(stream, stopped).await {
         Ok(reason) => tracing::debug!(%peer, reason, "connection ended"),
         Err(e) => tracing::debug!(%peer, error = %e, "connection broke"),
     }

@@ -99,8 +99,8 @@ impl ServerOptions {
             outbound_bytes_pause: MIB,
             outbound_bytes_max: 128 * MIB,
             handshake_timeout: Duration::from_secs(20),
-            idle_timeout: Duration::from_secs(15 * 60),
-            write_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_mins(15),
+            write_timeout: Duration::from_mins(1),
             shutdown_grace: Duration::from_secs(5),
         }
     }
@@ -152,7 +152,3 @@ pub trait Service: Send + Sync + 'static {
         &[]
     }
 }
-
-#[cfg(test)]
-#[path = "server_test.rs"]
-mod tests;

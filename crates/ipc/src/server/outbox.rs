@@ -156,6 +156,7 @@ impl Replier {
     }
 
     /// The call failed.
+    #[allow(clippy::needless_pass_by_value)] // callers make the exception for this one use
     pub fn err(mut self, e: RemoteException) {
         let Some(to) = self.to.take() else { return };
         self.outbox.answer(&to, |out| put_error(out, &to, &e));

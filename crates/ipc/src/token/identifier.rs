@@ -122,7 +122,7 @@ pub fn verify_password(key: &MasterKey, identifier: &[u8], password: &[u8]) -> b
 
 /// `appattempt_<timestamp>_<application, 4 digits>_<attempt, 6 digits>`.
 fn attempt_text(attempt: Option<&ApplicationAttemptIdProto>) -> String {
-    let attempt = attempt.cloned().unwrap_or_default();
+    let attempt = attempt.copied().unwrap_or_default();
     let app = attempt.application_id.unwrap_or_default();
     format!(
         "appattempt_{}_{:04}_{:06}",
@@ -135,7 +135,7 @@ fn attempt_text(attempt: Option<&ApplicationAttemptIdProto>) -> String {
 /// `container_[e<epoch>_]<timestamp>_<application>_<attempt, 2 digits>_<container, 6 digits>`; the epoch is
 /// the id's upper bits. `org.apache.hadoop.yarn.api.records.ContainerId`.
 fn container_text(container: Option<&ContainerIdProto>) -> String {
-    let container = container.cloned().unwrap_or_default();
+    let container = container.copied().unwrap_or_default();
     let attempt = container.app_attempt_id.unwrap_or_default();
     let app = attempt.application_id.unwrap_or_default();
     let epoch = container.id() >> 40;
