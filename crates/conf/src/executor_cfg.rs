@@ -1,10 +1,18 @@
 //! Who may own containers: `container-executor.cfg` and the keys that stand for it in yarn-site.xml.
-//! May touch: the text of that file.
+//! May touch: that file.
 //! Must not: look up accounts; the NodeManager does.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    io::{Error, ErrorKind},
+    path::Path,
+};
 
-use crate::{error::Problem, table::Configuration};
+use crate::{
+    error::{LoadError, Problem},
+    table::Configuration,
+    xml,
+};
 
 const PREFIX: &str = "yarn.nodemanager.linux-container-executor.";
 /// `min.user.id` when nobody says (container-executor's own default).
@@ -17,6 +25,24 @@ const BANNED_DEFAULT: [&str; 4] = ["yarn", "mapred", "hdfs", "bin"];
 pub struct ExecutorCfg(BTreeMap<String, String>);
 
 impl ExecutorCfg {
+    /// Reads `container-executor.cfg` in `dir`; a file that is not there holds nothing.
+    ///
+    /// # Errors
+    /// It is there and cannot be read, or holds a line that is none.
+    pub fn read(dir: &Path) -> Result<Self, LoadError> {
+        let path = dir.join("container-executor.cfg");
+        let bytes = match xml::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
+            Err(source) => return Err(LoadError::Io { path, source }),
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        Self::parse(&text).map_err(|text| LoadError::Io {
+            path,
+            source: Error::new(ErrorKind::InvalidData, text),
+        })
+    }
+
     /// Reads the lines of `text`; `#` comments and blank lines are skipped.
     ///
     /// # Errors

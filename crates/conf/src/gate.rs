@@ -3,9 +3,10 @@
 //! Must not: log or exit; the daemon's `main` does with what is returned.
 
 mod known;
-mod refuse;
+pub(crate) mod refuse;
+pub(crate) mod rule;
 mod typed;
-mod warn;
+pub(crate) mod warn;
 
 use crate::{error::Problem, keys, load::Daemon, table::Configuration};
 

@@ -71,7 +71,7 @@ impl Table {
                     "has no effect: Hadoop loads {} after this file, so '{value}' stands; set it in yarn-site.xml",
                     defaults.file
                 );
-                let problem = self.problem_at(key, Some(set), Some(origin.clone()), text);
+                let problem = problem_at(key, Some(set), Some(origin.clone()), text);
                 self.warnings.push(problem);
             }
             let entry = Entry {
@@ -103,7 +103,7 @@ impl Table {
             Some(new) => {
                 if self.renamed_reported.insert(new) {
                     let text = format!("is deprecated. Instead, use {new}");
-                    let problem = self.problem_at(&name, None, Some(origin.clone()), text);
+                    let problem = problem_at(&name, None, Some(origin.clone()), text);
                     self.warnings.push(problem);
                 }
                 new.into()
@@ -115,7 +115,7 @@ impl Table {
                 let unchanged = self.entries.get(&key).is_some_and(|e| *e.value == *value);
                 if !unchanged {
                     let text = "an attempt to override final parameter; ignoring".to_owned();
-                    let problem = self.problem_at(&key, Some(&value), Some(origin.clone()), text);
+                    let problem = problem_at(&key, Some(&value), Some(origin.clone()), text);
                     self.warnings.push(problem);
                 }
             } else {
@@ -130,23 +130,16 @@ impl Table {
             self.finals.insert(key);
         }
     }
-
-    fn problem_at(
-        &self,
-        key: &str,
-        value: Option<&str>,
-        origin: Option<Origin>,
-        text: String,
-    ) -> Problem {
-        Problem {
-            key: key.to_owned(),
-            value: value.filter(|_| !is_secret(key)).map(str::to_owned),
-            origin,
-            text,
-        }
-    }
 }
 
+fn problem_at(key: &str, value: Option<&str>, origin: Option<Origin>, text: String) -> Problem {
+    Problem {
+        key: key.to_owned(),
+        value: value.filter(|_| !is_secret(key)).map(str::to_owned),
+        origin,
+        text,
+    }
+}
 /// Hadoop's `Configuration` after all its resources are loaded; cheap to clone, never changes.
 #[derive(Clone, Debug)]
 pub struct Configuration(pub(crate) Arc<Table>);
@@ -245,8 +238,7 @@ impl Configuration {
     }
 
     fn problem_with(&self, key: &str, value: Option<&str>, text: String) -> Problem {
-        self.0
-            .problem_at(key, value, self.origin(key).cloned(), text)
+        problem_at(key, value, self.origin(key).cloned(), text)
     }
 }
 

@@ -2,6 +2,8 @@
 //! May touch: tests/data.
 //! Must not: take answers from anywhere but a run of Hadoop's classes.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
 use std::{collections::BTreeMap, path::PathBuf};
 
 use yarn_conf::{Configuration, Daemon, Files, LoadOptions, TimeUnit};

@@ -4,7 +4,7 @@
 
 use super::{
     Key,
-    Kind::{Choice, Int, List, Long, Text},
+    Kind::{Address, Bool, Choice, Int, List, Long, Path, Text},
     Reader::{Both, Rm},
     key,
 };
@@ -12,125 +12,143 @@ use super::{
 pub(super) const GROUPS: &[(&str, &[Key])] = &[
     (
         "Resource types (resource-types.xml or yarn-site.xml)",
-        &[
-            key(
-                "yarn.resource-types",
-                Both,
-                List,
-                "Countable types besides memory-mb and vcores, e.g. `yarn.io/gpu`; at most six. RM, NM and clients must agree.",
-            ),
-            key(
-                "yarn.resource-types.<name>.units",
-                Both,
-                Choice,
-                "Unit in which amounts are counted: empty, p n u m k M G T P, Ki Mi Gi Ti Pi.",
-            ),
-            key(
-                "yarn.resource-types.<name>.type",
-                Both,
-                Choice,
-                "`COUNTABLE`, the only type.",
-            ),
-            key(
-                "yarn.resource-types.<name>.tags",
-                Both,
-                List,
-                "Accepted; no tag has a meaning here.",
-            ),
-            key(
-                "yarn.resource-types.<name>.minimum-allocation",
-                Rm,
-                Long,
-                "Smallest amount a container is given (for memory-mb and vcores: before `yarn.scheduler.minimum-allocation-*`).",
-            ),
-            key(
-                "yarn.resource-types.<name>.maximum-allocation",
-                Rm,
-                Long,
-                "Largest amount a container may ask for.",
-            ),
-        ],
+        TYPES,
     ),
-    (
-        "Security and RPC (core-site.xml)",
-        &[
-            key(
-                "hadoop.security.authentication",
-                Both,
-                Choice,
-                "`simple`; kerberos is refused at start.",
-            ),
-            key(
-                "hadoop.rpc.protection",
-                Both,
-                Choice,
-                "`authentication`; other levels are refused at start.",
-            ),
-            key(
-                "ipc.maximum.data.length",
-                Both,
-                Int,
-                "Largest RPC frame in bytes.",
-            ),
-            key(
-                "hadoop.tmp.dir",
-                Both,
-                Text,
-                "Base of the default directories.",
-            ),
-            key(
-                "fs.defaultFS",
-                Both,
-                Text,
-                "File system of paths without a scheme; only `file:` is localised.",
-            ),
-        ],
+    ("Security, RPC and paths (core-site.xml)", CORE),
+    ("Finding the ResourceManager (yarn-site.xml)", FINDING),
+];
+
+const TYPES: &[Key] = &[
+    key(
+        "yarn.resource-types",
+        Both,
+        List,
+        "Countable types besides memory-mb and vcores, e.g. `yarn.io/gpu`; at most six. RM, NM and clients must agree.",
     ),
-    (
-        "Finding the ResourceManager",
-        &[
-            key(
-                "yarn.resourcemanager.hostname",
-                Both,
-                Text,
-                "Host in the default of every RM address.",
-            ),
-            key(
-                "yarn.resourcemanager.hostname.<rm-id>",
-                Both,
-                Text,
-                "The same for one RM of an HA pair.",
-            ),
-            key(
-                "yarn.resourcemanager.resource-tracker.address",
-                Both,
-                super::Kind::Address,
-                "Where NodeManagers register.",
-            ),
-            key(
-                "yarn.resourcemanager.resource-tracker.address.<rm-id>",
-                Both,
-                super::Kind::Address,
-                "The same for one RM of an HA pair.",
-            ),
-            key(
-                "yarn.resourcemanager.ha.enabled",
-                Both,
-                super::Kind::Bool,
-                "Selects the per-id addresses; there is no failover, this RM is active.",
-            ),
-            key(
-                "yarn.resourcemanager.ha.rm-ids",
-                Both,
-                List,
-                "Ids of the HA pair.",
-            ),
-            key(
-                "yarn.resourcemanager.ha.id",
-                Both,
-                Text,
-                "Id of this RM; unset: the one whose address is local.",
-            ),
-        ],
+    key(
+        "yarn.resource-types.<name>.units",
+        Both,
+        Choice,
+        "Unit in which amounts are counted: none, or one of p n u m k M G T P Ki Mi Gi Ti Pi.",
+    ),
+    key(
+        "yarn.resource-types.<name>.type",
+        Both,
+        Choice,
+        "`COUNTABLE`, the only type.",
+    ),
+    key(
+        "yarn.resource-types.<name>.tags",
+        Both,
+        List,
+        "Accepted; no tag has a meaning here.",
+    ),
+    key(
+        "yarn.resource-types.<name>.minimum-allocation",
+        Rm,
+        Long,
+        "Smallest amount a container is given (for memory-mb and vcores: before `yarn.scheduler.minimum-allocation-*`).",
+    ),
+    key(
+        "yarn.resource-types.<name>.maximum-allocation",
+        Rm,
+        Long,
+        "Largest amount a container may ask for.",
+    ),
+];
+
+const CORE: &[Key] = &[
+    key(
+        "hadoop.security.authentication",
+        Both,
+        Choice,
+        "`simple`; anything else is refused.",
+    ),
+    key(
+        "hadoop.rpc.protection",
+        Both,
+        Choice,
+        "`authentication`; anything else is refused.",
+    ),
+    key(
+        "ipc.maximum.data.length",
+        Both,
+        Int,
+        "Largest RPC frame, bytes.",
+    ),
+    key(
+        "hadoop.tmp.dir",
+        Both,
+        Path,
+        "Base of the default directories.",
+    ),
+    key(
+        "fs.defaultFS",
+        Both,
+        Text,
+        "File system of paths without a scheme. Only `file:` is localised so far.",
+    ),
+    key(
+        "yarn.http.policy",
+        Both,
+        Choice,
+        "`HTTP_ONLY`; anything else is refused.",
+    ),
+];
+
+const FINDING: &[Key] = &[
+    key(
+        "yarn.resourcemanager.hostname",
+        Both,
+        Text,
+        "Host in the default of every RM address.",
+    ),
+    key(
+        "yarn.resourcemanager.hostname.<rm-id>",
+        Both,
+        Text,
+        "The same for one RM of a pair.",
+    ),
+    key(
+        "yarn.resourcemanager.resource-tracker.address",
+        Both,
+        Address,
+        "Where NodeManagers register.",
+    ),
+    key(
+        "yarn.resourcemanager.resource-tracker.address.<rm-id>",
+        Both,
+        Address,
+        "The same for one RM of a pair.",
+    ),
+    key(
+        "yarn.resourcemanager.webapp.address",
+        Both,
+        Address,
+        "HTTP of the RM.",
+    ),
+    key(
+        "yarn.resourcemanager.webapp.address.<rm-id>",
+        Both,
+        Address,
+        "The same for one RM of a pair.",
+    ),
+    key(
+        "yarn.resourcemanager.ha.enabled",
+        Both,
+        Bool,
+        "Selects the per-id addresses. Nothing fails over: the RM is active at once.",
+    ),
+    key(
+        "yarn.resourcemanager.ha.rm-ids",
+        Both,
+        List,
+        "Ids of the pair.",
+    ),
+    key(
+        "yarn.resourcemanager.ha.id",
+        Both,
+        Text,
+        "Id of this RM; needed by an RM of a pair.",
     ),
 ];

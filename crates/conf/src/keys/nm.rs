@@ -2,6 +2,327 @@
 //! May touch: one table.
 //! Must not: hold ResourceManager keys.
 
-use super::Key;
+use super::{
+    Key,
+    Kind::{Address, Bool, Choice, Float, Int, List, Long, Path, Text},
+    Reader::Nm,
+    key,
+};
 
-pub(super) const GROUPS: &[(&str, &[Key])] = &[];
+pub(super) const GROUPS: &[(&str, &[Key])] = &[
+    ("NodeManager: addresses (yarn-site.xml)", ADDRESSES),
+    (
+        "NodeManager: what the node offers (yarn-site.xml, node-resources.xml)",
+        OFFER,
+    ),
+    (
+        "NodeManager: directories and logs (yarn-site.xml)",
+        DIRECTORIES,
+    ),
+    ("NodeManager: running containers (yarn-site.xml)", RUNNING),
+    (
+        "NodeManager: who owns containers (yarn-site.xml, container-executor.cfg)",
+        OWNERS,
+    ),
+    ("NodeManager: disks (yarn-site.xml)", DISKS),
+];
+
+const ADDRESSES: &[Key] = &[
+    key(
+        "yarn.nodemanager.hostname",
+        Nm,
+        Text,
+        "Host in the default of the node's addresses, and in its NodeId.",
+    ),
+    key(
+        "yarn.nodemanager.address",
+        Nm,
+        Address,
+        "ApplicationMasters start containers here; port 0 takes a free one.",
+    ),
+    key(
+        "yarn.nodemanager.webapp.address",
+        Nm,
+        Address,
+        "HTTP: logs of containers.",
+    ),
+    key(
+        "yarn.nodemanager.bind-host",
+        Nm,
+        Text,
+        "Address to listen at instead of the host of each address.",
+    ),
+    key(
+        "yarn.resourcemanager.connect.max-wait.ms",
+        Nm,
+        Long,
+        "How long to look for the RM before giving up; -1: for ever.",
+    ),
+    key(
+        "yarn.resourcemanager.connect.retry-interval.ms",
+        Nm,
+        Long,
+        "How long to wait between two tries.",
+    ),
+    key(
+        "yarn.nodemanager.resourcemanager.connect.max-wait.ms",
+        Nm,
+        Long,
+        "The same for the NodeManager alone.",
+    ),
+    key(
+        "yarn.nodemanager.resourcemanager.connect.retry-interval.ms",
+        Nm,
+        Long,
+        "The same for the NodeManager alone.",
+    ),
+    key(
+        "yarn.nodemanager.resourcemanager.minimum.version",
+        Nm,
+        Text,
+        "Oldest version of an RM to register with, `EqualToNM`, or `NONE`.",
+    ),
+];
+
+const OFFER: &[Key] = &[
+    key(
+        "yarn.nodemanager.resource.memory-mb",
+        Nm,
+        Int,
+        "Memory for containers, MiB; -1: 8192, or from the hardware.",
+    ),
+    key(
+        "yarn.nodemanager.resource.cpu-vcores",
+        Nm,
+        Int,
+        "Vcores for containers; -1: 8, or from the hardware.",
+    ),
+    key(
+        "yarn.nodemanager.resource.detect-hardware-capabilities",
+        Nm,
+        Bool,
+        "Whether -1 means the hardware.",
+    ),
+    key(
+        "yarn.nodemanager.resource.system-reserved-memory-mb",
+        Nm,
+        Int,
+        "Memory kept from containers when detected, MiB; -1: Hadoop's rule.",
+    ),
+    key(
+        "yarn.nodemanager.resource.pcores-vcores-multiplier",
+        Nm,
+        Float,
+        "Vcores per core when detected.",
+    ),
+    key(
+        "yarn.nodemanager.resource.count-logical-processors-as-cores",
+        Nm,
+        Bool,
+        "Whether hyperthreads count as cores when detected.",
+    ),
+    key(
+        "yarn.nodemanager.resource-type.<name>",
+        Nm,
+        Text,
+        "Amount of a configured type, e.g. `8` or `5G`.",
+    ),
+];
+
+const DIRECTORIES: &[Key] = &[
+    key(
+        "yarn.nodemanager.local-dirs",
+        Nm,
+        List,
+        "Where files of applications are kept.",
+    ),
+    key(
+        "yarn.nodemanager.log-dirs",
+        Nm,
+        List,
+        "Where containers write their logs.",
+    ),
+    key(
+        "yarn.nodemanager.delete.debug-delay-sec",
+        Nm,
+        Int,
+        "How long the files of an ended application stay for a look; -1: for ever.",
+    ),
+    key(
+        "yarn.nodemanager.log.retain-seconds",
+        Nm,
+        Long,
+        "How long the logs of an ended application stay.",
+    ),
+    key(
+        "yarn.nodemanager.localizer.cache.target-size-mb",
+        Nm,
+        Long,
+        "Size to which the cache of localised files is cut, MiB.",
+    ),
+    key(
+        "yarn.nodemanager.localizer.cache.cleanup.interval-ms",
+        Nm,
+        Long,
+        "How often.",
+    ),
+];
+
+const RUNNING: &[Key] = &[
+    key(
+        "yarn.nodemanager.container-executor.class",
+        Nm,
+        Choice,
+        "DefaultContainerExecutor or LinuxContainerExecutor; both do the same here, see \"who owns containers\".",
+    ),
+    key(
+        "yarn.nodemanager.pmem-check-enabled",
+        Nm,
+        Bool,
+        "Whether a container beyond its memory is killed.",
+    ),
+    key(
+        "yarn.nodemanager.vmem-check-enabled",
+        Nm,
+        Bool,
+        "Whether a container beyond its virtual memory is killed.",
+    ),
+    key(
+        "yarn.nodemanager.vmem-pmem-ratio",
+        Nm,
+        Float,
+        "Virtual memory per memory.",
+    ),
+    key(
+        "yarn.nodemanager.container-monitor.interval-ms",
+        Nm,
+        Long,
+        "How often memory is looked at; unset: `resource-monitor.interval-ms`.",
+    ),
+    key(
+        "yarn.nodemanager.resource-monitor.interval-ms",
+        Nm,
+        Long,
+        "The same.",
+    ),
+    key(
+        "yarn.nodemanager.sleep-delay-before-sigkill.ms",
+        Nm,
+        Long,
+        "Between SIGTERM and SIGKILL.",
+    ),
+    key(
+        "yarn.nodemanager.process-kill-wait.ms",
+        Nm,
+        Long,
+        "How long a container may take to write its process id when it is to be killed.",
+    ),
+    key(
+        "yarn.nodemanager.env-whitelist",
+        Nm,
+        List,
+        "Variables of the NodeManager that containers get when they set none.",
+    ),
+    key(
+        "yarn.nodemanager.admin-env",
+        Nm,
+        List,
+        "Variables that every container gets, `NAME=VALUE,…`.",
+    ),
+    key(
+        "yarn.nodemanager.user-home-dir",
+        Nm,
+        Path,
+        "`HOME` of containers.",
+    ),
+];
+
+const OWNERS: &[Key] = &[
+    key(
+        "yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users",
+        Nm,
+        Bool,
+        "true: a root NodeManager runs every container as `local-user`; false: as the submitter, if a local account of that name passes the next keys.",
+    ),
+    key(
+        "yarn.nodemanager.linux-container-executor.nonsecure-mode.local-user",
+        Nm,
+        Text,
+        "That account.",
+    ),
+    key(
+        "yarn.nodemanager.linux-container-executor.min.user.id",
+        Nm,
+        Int,
+        "Smallest uid that may own containers (Heddle's key; else `min.user.id` of container-executor.cfg, else 1000).",
+    ),
+    key(
+        "yarn.nodemanager.linux-container-executor.banned.users",
+        Nm,
+        List,
+        "Accounts that may not (Heddle's key; else `banned.users` of container-executor.cfg, else yarn, mapred, hdfs, bin).",
+    ),
+    key(
+        "yarn.nodemanager.linux-container-executor.allowed.system.users",
+        Nm,
+        List,
+        "Accounts that may although their uid is smaller (Heddle's key; else `allowed.system.users` of container-executor.cfg).",
+    ),
+];
+
+const DISKS: &[Key] = &[
+    key(
+        "yarn.nodemanager.disk-health-checker.enable",
+        Nm,
+        Bool,
+        "Whether disks are looked at.",
+    ),
+    key(
+        "yarn.nodemanager.disk-health-checker.interval-ms",
+        Nm,
+        Long,
+        "How often.",
+    ),
+    key(
+        "yarn.nodemanager.disk-health-checker.min-healthy-disks",
+        Nm,
+        Float,
+        "Share of directories that must be good for the node to be healthy.",
+    ),
+    key(
+        "yarn.nodemanager.disk-health-checker.disk-utilization-threshold.enabled",
+        Nm,
+        Bool,
+        "Whether a disk that is too full is bad.",
+    ),
+    key(
+        "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
+        Nm,
+        Float,
+        "Too full, per cent.",
+    ),
+    key(
+        "yarn.nodemanager.disk-health-checker.disk-utilization-watermark-low-per-disk-percentage",
+        Nm,
+        Float,
+        "Good again below, per cent; unset: as the maximum.",
+    ),
+    key(
+        "yarn.nodemanager.disk-health-checker.disk-free-space-threshold.enabled",
+        Nm,
+        Bool,
+        "Whether a disk with too little space is bad.",
+    ),
+    key(
+        "yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb",
+        Nm,
+        Long,
+        "Too little, MiB.",
+    ),
+    key(
+        "yarn.nodemanager.disk-health-checker.min-free-space-per-disk-watermark-high-mb",
+        Nm,
+        Long,
+        "Good again above, MiB.",
+    ),
+];

@@ -2,6 +2,221 @@
 //! May touch: one table.
 //! Must not: hold NodeManager keys.
 
-use super::Key;
+use super::{
+    Key,
+    Kind::{Address, Choice, Int, Long, Path, Text},
+    Reader::Rm,
+    key,
+};
 
-pub(super) const GROUPS: &[(&str, &[Key])] = &[];
+pub(super) const GROUPS: &[(&str, &[Key])] = &[
+    ("ResourceManager: addresses (yarn-site.xml)", ADDRESSES),
+    (
+        "ResourceManager: applications and nodes (yarn-site.xml)",
+        LIVES,
+    ),
+    ("ResourceManager: scheduler (yarn-site.xml)", SCHEDULER),
+    ("ResourceManager: keys of tokens (yarn-site.xml)", TOKENS),
+    ("Queues (capacity-scheduler.xml)", QUEUES),
+];
+
+const ADDRESSES: &[Key] = &[
+    key(
+        "yarn.resourcemanager.address",
+        Rm,
+        Address,
+        "Clients: submit, list, kill.",
+    ),
+    key(
+        "yarn.resourcemanager.address.<rm-id>",
+        Rm,
+        Address,
+        "The same for one RM of a pair.",
+    ),
+    key(
+        "yarn.resourcemanager.scheduler.address",
+        Rm,
+        Address,
+        "ApplicationMasters.",
+    ),
+    key(
+        "yarn.resourcemanager.scheduler.address.<rm-id>",
+        Rm,
+        Address,
+        "The same for one RM of a pair.",
+    ),
+    key(
+        "yarn.resourcemanager.admin.address",
+        Rm,
+        Address,
+        "Administration.",
+    ),
+    key(
+        "yarn.resourcemanager.admin.address.<rm-id>",
+        Rm,
+        Address,
+        "The same for one RM of a pair.",
+    ),
+    key(
+        "yarn.resourcemanager.bind-host",
+        Rm,
+        Text,
+        "Address to listen at instead of the host of each address.",
+    ),
+    key(
+        "yarn.resourcemanager.bind-host.<rm-id>",
+        Rm,
+        Text,
+        "The same for one RM of a pair.",
+    ),
+    key(
+        "yarn.resourcemanager.cluster-id",
+        Rm,
+        Text,
+        "Name of the cluster, shown only.",
+    ),
+];
+
+const LIVES: &[Key] = &[
+    key(
+        "yarn.resourcemanager.am.max-attempts",
+        Rm,
+        Int,
+        "Attempts of an application that asks for no number.",
+    ),
+    key(
+        "yarn.resourcemanager.am.global.max-attempts",
+        Rm,
+        Int,
+        "Most attempts an application may ask for; unset: as `am.max-attempts`.",
+    ),
+    key(
+        "yarn.am.liveness-monitor.expiry-interval-ms",
+        Rm,
+        Int,
+        "An ApplicationMaster silent for so long has failed.",
+    ),
+    key(
+        "yarn.nm.liveness-monitor.expiry-interval-ms",
+        Rm,
+        Int,
+        "A node silent for so long is lost.",
+    ),
+    key(
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
+        Rm,
+        Long,
+        "What nodes are told to wait between heartbeats.",
+    ),
+    key(
+        "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
+        Rm,
+        Int,
+        "A container that was granted and not started for so long is taken back.",
+    ),
+    key(
+        "yarn.resourcemanager.max-completed-applications",
+        Rm,
+        Int,
+        "Ended applications that are remembered.",
+    ),
+    key(
+        "yarn.resourcemanager.nodes.include-path",
+        Rm,
+        Path,
+        "File of hosts that may register; unset: all.",
+    ),
+    key(
+        "yarn.resourcemanager.nodes.exclude-path",
+        Rm,
+        Path,
+        "File of hosts that may not.",
+    ),
+    key(
+        "yarn.resourcemanager.nodemanager.minimum.version",
+        Rm,
+        Text,
+        "Oldest version of a NodeManager that may register, `EqualToRM`, or `NONE`.",
+    ),
+    key(
+        "yarn.resourcemanager.configuration.provider-class",
+        Rm,
+        Choice,
+        "`org.apache.hadoop.yarn.LocalConfigurationProvider`; anything else is refused.",
+    ),
+];
+
+const SCHEDULER: &[Key] = &[
+    key(
+        "yarn.resourcemanager.scheduler.class",
+        Rm,
+        Choice,
+        "CapacityScheduler; anything else is refused.",
+    ),
+    key(
+        "yarn.scheduler.configuration.store.class",
+        Rm,
+        Choice,
+        "`file`; anything else is refused.",
+    ),
+    key(
+        "yarn.scheduler.minimum-allocation-mb",
+        Rm,
+        Int,
+        "Asks for memory are rounded up to a multiple of this, MiB.",
+    ),
+    key(
+        "yarn.scheduler.maximum-allocation-mb",
+        Rm,
+        Int,
+        "Asks for more memory are refused, MiB.",
+    ),
+    key(
+        "yarn.scheduler.minimum-allocation-vcores",
+        Rm,
+        Int,
+        "Asks for vcores are rounded up to a multiple of this.",
+    ),
+    key(
+        "yarn.scheduler.maximum-allocation-vcores",
+        Rm,
+        Int,
+        "Asks for more vcores are refused.",
+    ),
+];
+
+const TOKENS: &[Key] = &[
+    key(
+        "yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs",
+        Rm,
+        Long,
+        "How long a key signs AMRM tokens.",
+    ),
+    key(
+        "yarn.resourcemanager.container-tokens.master-key-rolling-interval-secs",
+        Rm,
+        Long,
+        "How long a key signs container tokens.",
+    ),
+    key(
+        "yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs",
+        Rm,
+        Long,
+        "How long a key signs NM tokens.",
+    ),
+];
+
+const QUEUES: &[Key] = &[
+    key(
+        "yarn.scheduler.capacity.resource-calculator",
+        Rm,
+        Choice,
+        "DefaultResourceCalculator compares memory alone, DominantResourceCalculator the largest share of any type. Unset: Default, or Dominant (with a warning) when `yarn.resource-types` names a type; Default written with such a type is refused, as in Hadoop.",
+    ),
+    key(
+        "yarn.scheduler.capacity.<…>",
+        Rm,
+        Text,
+        "Queues and their limits. What the scheduler does not do yet is refused by name when the file is read.",
+    ),
+];

@@ -37,8 +37,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<String, Fault> {
 /// Line of byte `at`, from 1.
 pub(crate) fn line_at(text: &[u8], at: usize) -> u32 {
     let before = text.get(..at).unwrap_or(text);
-    let ends = before.iter().filter(|b| **b == b'\n').count();
-    u32::try_from(ends).map_or(u32::MAX, |n| n.saturating_add(1))
+    let lines = before.split(|b| *b == b'\n').count();
+    u32::try_from(lines).unwrap_or(u32::MAX)
 }
 
 fn utf8(bytes: &[u8]) -> Result<Cow<'_, str>, Fault> {

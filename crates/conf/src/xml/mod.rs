@@ -150,7 +150,8 @@ enum IncludeError {
     There(XmlError),
 }
 
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+/// A regular file of bounded length.
+pub(crate) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let refuse = |text: String| Err(std::io::Error::other(text));
     // asked before opening: opening a FIFO would wait for a writer
     if !std::fs::metadata(path)?.is_file() {

@@ -285,9 +285,7 @@ impl<'l> Parser<'l> {
             Ok(None) => self.state.fallback_allowed = true,
             Err(IncludeError::Here(text)) => return Err(self.fail(text)),
             Err(IncludeError::There(mut error)) => {
-                error
-                    .text
-                    .push_str(&format!(" (included by {}:{})", self.file, self.line));
+                error.text = format!("{} (included by {}:{})", error.text, self.file, self.line);
                 return Err(error);
             }
         }
