@@ -128,6 +128,7 @@ class Starter:
                    "--log-file", layout.logs / f"{name}.log", "--endpoints-file", layout.endpoints_of(name)]
         # Containers inherit HADOOP_CONF_DIR from their node: what runs in them are clients.
         environment = dict(os.environ, JAVA_HOME=self.java, HADOOP_CONF_DIR=str(layout.client_conf))
+        environment.setdefault("PYSPARK_PYTHON", tools.PYTHON)
         environment.pop("YARN_CONF_DIR", None)
         with open(layout.logs / f"{name}.out", "ab") as out:
             child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd="/",
@@ -260,6 +261,7 @@ def client(directory, environ):
     java = tools.java_home()
     environment = dict(environ, JAVA_HOME=java, HADOOP_CONF_DIR=str(layout.client_conf),
                        YARN_CONF_DIR=str(layout.client_conf))
+    environment.setdefault("PYSPARK_PYTHON", tools.PYTHON)
     home = layout.home / account.name
     if ourselves.uid == 0 or ourselves.uid == state.uid:
         _make_home(home, account)

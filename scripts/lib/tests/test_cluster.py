@@ -117,6 +117,21 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual((self.dir / "rm-conf" / "capacity-scheduler.xml").read_text(encoding="utf-8"),
                          "<configuration/>")
 
+    def test_every_address_of_a_highly_available_pair_leads_here(self):
+        config = self.folder / "config"
+        config.mkdir()
+        hadoopconf.write(config / "yarn-site.xml", {
+            "yarn.resourcemanager.ha.rm-ids": "rm1, rm2", "yarn.resourcemanager.address.rm2": "far:8032",
+            "yarn.web-proxy.address": "far:9099", "yarn.nodemanager.bind-host": "0.0.0.0"}, "theirs")
+        endpoints = self.start(config=config)
+        keys = hadoopconf.read(self.dir / "client-conf" / "yarn-site.xml")
+        for rm_id in ("rm1", "rm2"):
+            self.assertEqual(keys[f"yarn.resourcemanager.address.{rm_id}"], endpoints["rm.client"])
+            self.assertEqual(keys[f"yarn.resourcemanager.webapp.address.{rm_id}"], endpoints["rm.http"])
+        self.assertEqual(keys["yarn.web-proxy.address"], endpoints["rm.http"])
+        keys = hadoopconf.read(self.dir / "node1" / "conf" / "yarn-site.xml")
+        self.assertTrue(keys["yarn.nodemanager.bind-host"].startswith("127."))
+
     def test_rm_only_writes_a_configuration_for_a_node_of_ones_own(self):
         endpoints = self.start(rm_only=True)
         self.assertEqual(len(endpoints), 5)
