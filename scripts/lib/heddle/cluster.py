@@ -210,7 +210,10 @@ def _listening():
 def _rules(properties, conf):
     """The account rules of a configuration directory, None being the one that is made up here."""
     path = Path(conf, "container-executor.cfg") if conf else None
-    text = path.read_text(encoding="utf-8", errors="replace") if path and path.exists() else ""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace") if path and path.exists() else ""
+    except OSError as error:
+        raise Failure(f"{path} says who may run containers, and cannot be read: {error.strerror}") from None
     return accounts.read_rules(properties, text)
 
 
