@@ -1,1 +1,157 @@
-//! stub
+//! Ends what a predecessor left: its processes, private files and caches.
+//! May touch: local directories, processes that carry a container id.
+//! Must not: kill a process by its pid alone.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use isolator::apply::proc;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::deletion::{Deleter, Deletion};
+use super::dirs::{FILECACHE, NM_PRIVATE, USERCACHE};
+
+/// How long killed processes are waited for.
+const GONE_WAIT: Duration = Duration::from_secs(5);
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Predecessor {
+    /// Containers with a pid file.
+    pub containers: BTreeSet<String>,
+    /// Processes killed.
+    pub killed: Vec<i32>,
+    /// Killed processes that were still there after five seconds.
+    pub left: Vec<i32>,
+}
+
+/// A pid file: the pid and the start time (ticks after boot) that make it one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct PidRecord {
+    pid: i32,
+    start: u64,
+}
+
+/// Kills the processes of every container whose pid file lies in `nmPrivate`. A process is one
+/// of them if its pid and start time are those of the file, or if its environment has the
+/// container's id: double-forked children have it, a recycled pid has not. Blocking.
+pub fn kill_predecessor(local_dirs: &[PathBuf]) -> Predecessor {
+    let mut found = Predecessor::default();
+    let mut records = Vec::new();
+    for dir in local_dirs {
+        for (container_id, record) in pid_files(&dir.join(NM_PRIVATE)) {
+            found.containers.insert(container_id);
+            records.extend(record);
+        }
+    }
+    if found.containers.is_empty() {
+        return found;
+    }
+    let until = Instant::now() + GONE_WAIT;
+    loop {
+        let alive = processes_of(&found.containers, &records);
+        if alive.is_empty() {
+            found.left.clear();
+            return found;
+        }
+        for pid in &alive {
+            if kill(Pid::from_raw(*pid), Signal::SIGKILL).is_ok() && !found.killed.contains(pid) {
+                found.killed.push(*pid);
+            }
+        }
+        if Instant::now() > until {
+            found.left = alive;
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Living processes of the containers, without this one.
+fn processes_of(containers: &BTreeSet<String>, records: &[PidRecord]) -> Vec<i32> {
+    let own = nix::unistd::getpid().as_raw();
+    proc::all()
+        .into_iter()
+        .filter(|(pid, stat)| *pid != own && stat.state != 'Z')
+        .filter(|(pid, stat)| {
+            records.contains(&PidRecord {
+                pid: *pid,
+                start: stat.start_ticks,
+            }) || container_of(*pid).is_some_and(|id| containers.contains(&id))
+        })
+        .map(|(pid, _)| pid)
+        .collect()
+}
+
+/// `CONTAINER_ID` in a process's environment.
+fn container_of(pid: i32) -> Option<String> {
+    let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    environ
+        .split(|b| *b == 0)
+        .find_map(|var| var.strip_prefix(b"CONTAINER_ID="))
+        .map(|id| String::from_utf8_lossy(id).into_owned())
+}
+
+/// Container ids of `nmPrivate/<app>/<container>/<container>.pid`, with what the file says.
+fn pid_files(nm_private: &Path) -> Vec<(String, Option<PidRecord>)> {
+    let children = |dir: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(dir)
+            .map(|d| d.flatten().map(|e| e.path()).collect())
+            .unwrap_or_default()
+    };
+    let mut found = Vec::new();
+    for container in children(nm_private).iter().flat_map(|app| children(app)) {
+        let Some(id) = container.file_name().and_then(OsStr::to_str) else {
+            continue;
+        };
+        let number = |suffix: &str| {
+            let text = std::fs::read_to_string(container.join(format!("{id}.{suffix}"))).ok()?;
+            text.trim().parse::<u64>().ok()
+        };
+        let record = number("pid").and_then(|pid| {
+            let pid = i32::try_from(pid).ok()?;
+            Some(PidRecord {
+                pid,
+                start: number("pid.start")?,
+            })
+        });
+        found.push((id.to_owned(), record));
+    }
+    found
+}
+
+/// Moves `nmPrivate`, `usercache` and `filecache` of every local directory aside and deletes them
+/// in the background, also what an earlier start did not finish deleting (a NodeManager without
+/// recovery begins with empty caches, `ResourceLocalizationService.cleanUpLocalDirs`).
+pub fn clear_local_dirs(local_dirs: &[PathBuf], wall_ms: i64, deleter: &Deleter) {
+    for dir in local_dirs {
+        for name in [NM_PRIVATE, USERCACHE, FILECACHE] {
+            let aside = dir.join(format!("{name}_DEL_{wall_ms}"));
+            match std::fs::rename(dir.join(name), &aside) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    let path = dir.join(name);
+                    tracing::warn!(path = %path.display(), error = %e, "cannot be moved aside");
+                }
+                _ => {}
+            }
+        }
+        let Ok(entries) = std::fs::read_dir(dir) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            if entry.file_name().to_string_lossy().contains("_DEL_") {
+                deleter.delete(Deletion {
+                    root: dir.clone(),
+                    rel: entry.file_name().into(),
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "recover_test.rs"]
+mod tests;
