@@ -115,11 +115,18 @@ impl Configuration {
         };
         let must_exist = matches!(options.files, Files::Only(_));
         let mut loader = Loader::new(Some(options.dir.clone()));
+        let mut outside = Outside {
+            env: options.env.clone(),
+            properties: options.properties.clone(),
+        };
+        if let Some(dir) = log_dir(&outside) {
+            for name in ["yarn.log.dir", "hadoop.log.dir"] {
+                let property = outside.properties.entry(name.to_owned());
+                property.or_insert_with(|| dir.clone());
+            }
+        }
         let mut table = Table {
-            outside: Outside {
-                env: options.env.clone(),
-                properties: options.properties.clone(),
-            },
+            outside,
             dir: Some(options.dir.clone()),
             ..Table::default()
         };
@@ -145,6 +152,19 @@ impl Configuration {
         }
         Ok(Self(Arc::new(table)))
     }
+}
+
+/// `yarn.log.dir`, a system property that Hadoop's scripts set and that the default of `yarn.nodemanager.log-dirs` names.
+fn log_dir(outside: &Outside) -> Option<String> {
+    let env = |name: &str| outside.env.get(name).filter(|v| !v.is_empty()).cloned();
+    env("HADOOP_LOG_DIR")
+        .or_else(|| env("YARN_LOG_DIR"))
+        .or_else(|| Some(format!("{}/logs", env("HADOOP_HOME")?)))
+        .or_else(|| {
+            let tmp = outside.properties.get("java.io.tmpdir")?;
+            let user = outside.properties.get("user.name")?;
+            Some(format!("{tmp}/hadoop-{user}/logs"))
+        })
 }
 
 fn check_directory(dir: &Path) -> Result<(), LoadError> {

@@ -135,6 +135,13 @@ fn system_properties_go_before_keys_and_only_within_references() {
         Some("/tmp/hadoop-alice")
     );
     assert_eq!(conf.get("user.name").unwrap().as_deref(), Some("bob"));
+    let logs = |options: &LoadOptions| {
+        let conf = Configuration::load(options).unwrap();
+        conf.get("yarn.nodemanager.log-dirs").unwrap().unwrap()
+    };
+    assert_eq!(logs(&options), "/tmp/hadoop-alice/logs/userlogs");
+    options.env = BTreeMap::from([("HADOOP_LOG_DIR".to_owned(), "/var/log/h".to_owned())]);
+    assert_eq!(logs(&options), "/var/log/h/userlogs");
     std::fs::remove_dir(&options.dir).unwrap();
 }
 

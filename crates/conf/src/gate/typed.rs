@@ -78,7 +78,13 @@ fn kind(conf: &Configuration, key: &str, kind: Kind) -> Result<Option<Problem>, 
                 return Ok(Some(conf.problem(key, remark)));
             }
         }
-        Kind::Text | Kind::List | Kind::Path | Kind::Choice => conf.get(key).map(|_| ())?,
+        Kind::Text | Kind::List | Kind::Path | Kind::Choice => {
+            let text = conf.get(key)?.unwrap_or_default();
+            if text.contains("${") {
+                let remark = "still holds ${…}, which names no key, no system property and no variable that is set";
+                return Ok(Some(conf.problem(key, remark)));
+            }
+        }
     }
     Ok(None)
 }
