@@ -40,7 +40,10 @@ impl LifeConf {
     /// # Errors
     /// Every value that is no number in its range, with what would be right.
     pub fn from_lookup(conf: &dyn Lookup) -> Result<Self, Vec<ConfProblem>> {
-        let mut read = Reader { conf, problems: Vec::new() };
+        let mut read = Reader {
+            conf,
+            problems: Vec::new(),
+        };
         let am_max_attempts = read.number("yarn.resourcemanager.am.max-attempts", 2, 1);
         let global = "yarn.resourcemanager.am.global.max-attempts";
         let am_global_max_attempts = read.number(global, am_max_attempts, 1);
@@ -105,7 +108,8 @@ impl Reader<'_> {
             Ok(n) if n >= min && i32::try_from(n).is_ok() => n,
             _ => {
                 let reason = format!("is not a whole number from {min} to {}", i32::MAX);
-                self.problems.push(ConfProblem::new(key, Some(value), reason));
+                self.problems
+                    .push(ConfProblem::new(key, Some(value), reason));
                 default
             }
         }

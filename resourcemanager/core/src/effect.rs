@@ -200,6 +200,10 @@ pub struct Registered {
     pub maximum_capability: Resource,
     /// Full path of the queue's last part, as Hadoop sends it.
     pub queue: String,
+    /// Running containers that earlier attempts left behind (`keep_containers`).
+    pub from_previous_attempts: Vec<Grant>,
+    /// Nodes of those containers: each needs an NMToken in this answer.
+    pub nm_tokens: Vec<NodeId>,
 }
 
 /// Body of the answer to `allocate`.
@@ -247,7 +251,7 @@ pub struct Grant {
 }
 
 /// A container that ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Completed {
     /// Which container.
     pub container: ContainerId,

@@ -82,7 +82,7 @@ pub enum Event {
 }
 
 /// `yarn.resourcemanager.nodes.{include,exclude}-path` as read.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct HostLists {
     /// Allowed hosts; empty allows every host.
     pub include: Vec<Arc<str>>,
@@ -125,7 +125,7 @@ pub enum ClientRequest {
 }
 
 /// `SignalContainerCommand`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SignalCommand {
     /// SIGQUIT.
     OutputThreadDump,
@@ -136,7 +136,7 @@ pub enum SignalCommand {
 }
 
 /// `ApplicationSubmissionContext` without its launch context (the shell keeps that by id).
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Submission {
     /// Id from `getNewApplication`.
     pub app: ApplicationId,

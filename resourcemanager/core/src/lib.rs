@@ -2,16 +2,31 @@
 //! May touch: `yarn-types` and small data-structure crates.
 //! Must not: know sockets, files, clocks, randomness, threads, locks or async.
 
+pub mod app;
 pub mod ask;
+pub mod attempt;
+pub mod check;
 pub mod conf;
+pub mod conf_life;
+pub mod container;
+pub mod digest;
 pub mod effect;
 pub mod event;
+pub mod liveness;
+pub mod node;
 pub mod num;
+pub mod queries;
 pub mod reject;
+pub mod rm;
 pub mod sched;
+pub mod store;
 pub mod view;
 pub mod why;
 
 pub use effect::{Action, Effect, Reply};
 pub use event::{CallId, Event};
 pub use reject::{Reject, RejectKind};
+pub use rm::{Boot, Rm, RmConf};
+
+/// The Hadoop version whose behaviour this RM has; `EqualToRM` means it.
+pub const RM_VERSION: &str = "3.5.0";

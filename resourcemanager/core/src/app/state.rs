@@ -87,9 +87,10 @@ impl AppState {
             (S::Accepted, E::AttemptRegistered) => Some(S::Running),
             (S::Accepted | S::Running, E::AttemptFailedRetry) => Some(S::Accepted),
             (S::Accepted | S::Running, E::Kill) => Some(S::Killing),
-            (S::FinalSaving, E::EndSaved(target @ (S::Finishing | S::Finished | S::Failed | S::Killed))) => {
-                Some(target)
-            }
+            (
+                S::FinalSaving,
+                E::EndSaved(target @ (S::Finishing | S::Finished | S::Failed | S::Killed)),
+            ) => Some(target),
             (S::Finishing, E::AttemptFinished) => Some(S::Finished),
             _ => None,
         }

@@ -85,9 +85,10 @@ impl LifeState {
                 | S::Running,
                 E::End,
             ) => Some(S::FinalSaving),
-            (S::FinalSaving, E::EndSaved(target @ (S::Finishing | S::Finished | S::Failed | S::Killed))) => {
-                Some(target)
-            }
+            (
+                S::FinalSaving,
+                E::EndSaved(target @ (S::Finishing | S::Finished | S::Failed | S::Killed)),
+            ) => Some(target),
             (S::Finishing, E::AmGone) => Some(S::Finished),
             _ => None,
         }
@@ -96,6 +97,11 @@ impl LifeState {
     /// FINISHED, FAILED or KILLED.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Finished | Self::Failed | Self::Killed)
+    }
+
+    /// Its ApplicationMaster's container may be granted.
+    pub fn awaits_container(self) -> bool {
+        self == Self::Scheduled
     }
 
     /// The scheduler may give it containers.

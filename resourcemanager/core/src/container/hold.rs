@@ -36,7 +36,10 @@ impl Rm {
     pub(crate) fn on_granted(&mut self, granted: &Granted, out: &mut Vec<Effect>) {
         let epoch = self.epoch;
         let (now, wall) = (self.now, self.wall_now());
-        let Some(attempt) = self.apps.get_mut(&granted.app).and_then(|a| a.attempts.last_mut())
+        let Some(attempt) = self
+            .apps
+            .get_mut(&granted.app)
+            .and_then(|a| a.attempts.last_mut())
         else {
             self.sched.release(granted.alloc);
             return;
@@ -131,7 +134,10 @@ impl Rm {
         };
         self.deadlines.remove(Watched::Container(id));
         let released = self.sched.release(container.alloc);
-        assert!(released, "container {id} was not in the scheduler's account");
+        assert!(
+            released,
+            "container {id} was not in the scheduler's account"
+        );
         let node = &mut self.nodes[container.node.at()];
         node.containers.remove(&id);
         // A container that nobody was told of cannot run; any other may, until its node is told.
@@ -155,7 +161,12 @@ impl Rm {
                 let diagnostics = ended.diagnostics;
                 let exit_status = ended.exit_status;
                 let resource = container.resource;
-                let completed = Completed { container: id, exit_status, diagnostics, resource };
+                let completed = Completed {
+                    container: id,
+                    exit_status,
+                    diagnostics,
+                    resource,
+                };
                 attempt.outbox.finished.push((node_idx, completed));
             }
         }

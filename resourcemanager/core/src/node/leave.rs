@@ -85,7 +85,11 @@ impl Rm {
 
     /// Every attempt needs a fresh NMToken for the node (it registered again, or it is gone).
     pub(crate) fn forget_nm_tokens(&mut self, idx: NodeIdx) {
-        for attempt in self.apps.values_mut().filter_map(|app| app.attempts.last_mut()) {
+        for attempt in self
+            .apps
+            .values_mut()
+            .filter_map(|app| app.attempts.last_mut())
+        {
             attempt.nm_tokens.remove(&idx);
         }
     }

@@ -17,6 +17,7 @@ use yarn_types::{ApplicationId, ContainerId, NodeId, NodeState, Resource};
 use crate::event::SignalCommand;
 
 pub use state::NodeEvent;
+pub(crate) use tracker::next_response_id;
 
 /// A node that registered once; it is kept after it has gone, as `yarn node -list -all` shows it.
 #[derive(Clone, Hash, Debug)]

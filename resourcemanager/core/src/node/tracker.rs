@@ -28,13 +28,19 @@ impl Rm {
                 Reply::Done
             }
         };
-        out.push(Effect::now(Action::Reply { call, reply: Ok(Box::new(reply)) }));
+        out.push(Effect::now(Action::Reply {
+            call,
+            reply: Ok(Box::new(reply)),
+        }));
     }
 
     fn on_register_node(&mut self, r: NodeRegistration, out: &mut Vec<Effect>) -> Reply {
         if let Some(diagnostics) = self.node_refusal(&r) {
             out.push(Effect::now(Action::Note(Note::Text(diagnostics.clone()))));
-            return Reply::NodeRegistered { action: NodeAction::Shutdown, diagnostics };
+            return Reply::NodeRegistered {
+                action: NodeAction::Shutdown,
+                diagnostics,
+            };
         }
         let healthy = r.health.as_ref().is_none_or(|h| h.healthy);
         let idx = if let Some(idx) = self.node_by_id.get(&r.node).copied() {
@@ -46,7 +52,8 @@ impl Rm {
             idx
         };
         self.refresh_node(idx, &r, healthy, out);
-        self.deadlines.set(Watched::Node(idx), self.now.plus(self.conf.nm_expiry_ms));
+        self.deadlines
+            .set(Watched::Node(idx), self.now.plus(self.conf.nm_expiry_ms));
         self.forget_nm_tokens(idx);
         self.reconcile_containers(idx, r.containers, out);
         let node = &mut self.nodes[idx.at()];
@@ -56,7 +63,10 @@ impl Rm {
                 node.outbox.ended_apps.insert(app);
             }
         }
-        Reply::NodeRegistered { action: NodeAction::Normal, diagnostics: String::new() }
+        Reply::NodeRegistered {
+            action: NodeAction::Normal,
+            diagnostics: String::new(),
+        }
     }
 
     /// Why a node may not register (`ResourceTrackerService.registerNodeManager`).
@@ -108,12 +118,19 @@ impl Rm {
                 self.sched.remove_node(idx);
             }
             let node = &mut self.nodes[idx.at()];
-            *node = Node { state: node.state, ..new_node(r) };
+            *node = Node {
+                state: node.state,
+                ..new_node(r)
+            };
             self.sched.add_node(idx, &r.node, &r.rack, r.total);
         } else if node.total != r.total {
             self.sched.set_total(idx, r.total);
         }
-        let event = if healthy { NodeEvent::Registered } else { NodeEvent::RegisteredUnhealthy };
+        let event = if healthy {
+            NodeEvent::Registered
+        } else {
+            NodeEvent::RegisteredUnhealthy
+        };
         let node = &mut self.nodes[idx.at()];
         node.step(event);
         node.http_port = r.http_port;
@@ -155,10 +172,16 @@ impl Rm {
     ) {
         let held = &self.nodes[idx.at()].containers;
         let running = |id: &&ContainerId| {
-            self.containers.get(id).is_some_and(|c| c.state == HeldState::Running)
+            self.containers
+                .get(id)
+                .is_some_and(|c| c.state == HeldState::Running)
         };
-        let lost: Vec<ContainerId> =
-            held.iter().filter(|id| !listed.contains(id)).filter(running).copied().collect();
+        let lost: Vec<ContainerId> = held
+            .iter()
+            .filter(|id| !listed.contains(id))
+            .filter(running)
+            .copied()
+            .collect();
         for id in lost {
             self.end_container(id, Ended::by_rm(EndCause::NodeLost), out);
         }
@@ -175,12 +198,17 @@ impl Rm {
             );
         }
         let Some(idx) = at.filter(|idx| self.nodes[idx.at()].is_active()) else {
-            return odd(NodeAction::Resync, format!("Node not found resyncing {}", h.node));
+            return odd(
+                NodeAction::Resync,
+                format!("Node not found resyncing {}", h.node),
+            );
         };
-        self.deadlines.set(Watched::Node(idx), self.now.plus(self.conf.nm_expiry_ms));
+        self.deadlines
+            .set(Watched::Node(idx), self.now.plus(self.conf.nm_expiry_ms));
         let wall = self.wall_now();
         let node = &mut self.nodes[idx.at()];
-        if next_response_id(h.response_id) == node.response_id && h.response_id != node.response_id {
+        if next_response_id(h.response_id) == node.response_id && h.response_id != node.response_id
+        {
             if node.answered {
                 return Reply::HeartbeatAgain;
             }
@@ -200,8 +228,11 @@ impl Rm {
         node.heartbeat_wall_ms = wall;
         let outbox = std::mem::take(&mut node.outbox);
         self.on_health(idx, &h.health, out);
-        let known: Vec<NodeContainer> =
-            h.containers.into_iter().filter(|c| !outbox.kill.contains(&c.id) || done(c)).collect();
+        let known: Vec<NodeContainer> = h
+            .containers
+            .into_iter()
+            .filter(|c| !outbox.kill.contains(&c.id) || done(c))
+            .collect();
         let mut listed: BTreeSet<ContainerId> = known.iter().map(|c| c.id).collect();
         listed.extend(outbox.kill.iter().copied());
         self.on_statuses(idx, known, out);
@@ -216,7 +247,11 @@ impl Rm {
         let node = &mut self.nodes[idx.at()];
         node.take_health(health);
         let was = node.state;
-        let event = if health.healthy { NodeEvent::Healthy } else { NodeEvent::Sick };
+        let event = if health.healthy {
+            NodeEvent::Healthy
+        } else {
+            NodeEvent::Sick
+        };
         if !node.step(event) {
             return;
         }
@@ -231,12 +266,7 @@ impl Rm {
 
     /// What a node says of containers. Unknown ones are killed or forgotten there; a status that
     /// comes twice changes nothing.
-    fn on_statuses(
-        &mut self,
-        idx: NodeIdx,
-        statuses: Vec<NodeContainer>,
-        out: &mut Vec<Effect>,
-    ) {
+    fn on_statuses(&mut self, idx: NodeIdx, statuses: Vec<NodeContainer>, out: &mut Vec<Effect>) {
         for status in statuses {
             let id = status.id;
             let here = self.containers.get(&id).is_some_and(|c| c.node == idx);
@@ -308,7 +338,11 @@ pub(crate) fn next_response_id(id: i32) -> i32 {
 }
 
 fn odd(action: NodeAction, diagnostics: String) -> Reply {
-    Reply::Heartbeat(Box::new(HeartbeatReply { action, diagnostics, ..empty_answer(0) }))
+    Reply::Heartbeat(Box::new(HeartbeatReply {
+        action,
+        diagnostics,
+        ..empty_answer(0)
+    }))
 }
 
 fn empty_answer(response_id: i32) -> HeartbeatReply {
@@ -336,4 +370,3 @@ fn answer(response_id: i32, mut first: NodeOutbox, more: NodeOutbox) -> Heartbea
         ..empty_answer(response_id)
     }
 }
-

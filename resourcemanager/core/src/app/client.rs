@@ -1,0 +1,257 @@
+//! Calls of ApplicationClientProtocol that change something.
+//! May touch: `Rm`.
+//! Must not: check who may call (the shell does, before the event).
+
+use std::collections::BTreeSet;
+
+use yarn_types::{ApplicationAttemptId, ApplicationId, ApplicationState, ContainerId, Resource};
+
+use super::{App, AppEvent, AppState, text};
+use crate::{
+    attempt::Ending,
+    effect::{Action, Effect, Record, Reply},
+    event::{CallId, ClientRequest, SignalCommand, Submission},
+    reject::{Reject, RejectKind},
+    rm::Rm,
+    sched::AppIdx,
+    store::After,
+};
+
+impl Rm {
+    pub(crate) fn on_client(
+        &mut self,
+        call: CallId,
+        request: ClientRequest,
+        out: &mut Vec<Effect>,
+    ) {
+        let (seq, reply) = match request {
+            ClientRequest::NewApplication => (None, Ok(self.new_application())),
+            ClientRequest::Submit(submission) => match self.submit(*submission, out) {
+                Ok(seq) => (seq, Ok(Reply::Done)),
+                Err(reject) => (None, Err(reject)),
+            },
+            ClientRequest::Kill {
+                app,
+                user,
+                peer,
+                diagnostics,
+            } => {
+                let words = text::killed(app, &user, &peer, &diagnostics);
+                (
+                    None,
+                    self.kill_app(app, words, out).map(Reply::KillCompleted),
+                )
+            }
+            ClientRequest::FailAttempt { attempt, user: _ } => {
+                (None, self.fail_attempt(attempt, out).map(|()| Reply::Done))
+            }
+            ClientRequest::SignalContainer { container, command } => {
+                (None, self.signal(container, command).map(|()| Reply::Done))
+            }
+        };
+        let reply = reply.map(Box::new);
+        out.push(Effect::once_stored(seq, Action::Reply { call, reply }));
+    }
+
+    fn new_application(&mut self) -> Reply {
+        let app = loop {
+            self.last_app = self.last_app.checked_add(1).unwrap_or(1);
+            let id = ApplicationId {
+                cluster_timestamp: self.cluster_timestamp,
+                id: self.last_app,
+            };
+            // A client may have submitted an id that it was never given.
+            if !self.app_by_id.contains_key(&id) {
+                break id;
+            }
+        };
+        Reply::NewApplication {
+            app,
+            maximum_capability: self.sched.maximum_capability(),
+        }
+    }
+
+    /// The record that the answer must wait for, if any.
+    fn submit(
+        &mut self,
+        mut submission: Submission,
+        out: &mut Vec<Effect>,
+    ) -> Result<Option<u64>, Reject> {
+        let id = submission.app;
+        if let Some(app) = self.app_by_id.get(&id).and_then(|idx| self.apps.get(idx)) {
+            return Ok(self.store.unless_stored(app.saved_seq));
+        }
+        if let Some(name) = &submission.unknown_resource {
+            return Err(Reject::new(
+                RejectKind::InvalidResourceRequest,
+                format!("Unknown resource name {name} asked for the ApplicationMaster of {id}"),
+            ));
+        }
+        if !submission.unmanaged {
+            let label = submission.am_label.as_ref().or(submission.label.as_ref());
+            if let Some(label) = label.filter(|label| !label.trim().is_empty()) {
+                return Err(Reject::new(
+                    RejectKind::InvalidLabelResourceRequest,
+                    format!(
+                        "Invalid resource request, node label not enabled but request contains \
+                         label expression {label}"
+                    ),
+                ));
+            }
+        }
+        let idx = AppIdx(self.next_app);
+        if !submission.unmanaged {
+            submission.am_resource = self.sched.validate_am(idx, submission.am_resource)?;
+        }
+        self.next_app += 1;
+        let seq = self.store.push(After::AppSaved(id));
+        let app = self.new_app(submission, seq);
+        self.app_by_id.insert(id, idx);
+        self.apps.insert(idx, app);
+        let record = Record::AppSubmitted { app: id };
+        out.push(Effect::now(Action::Store { seq, record }));
+        Ok(Some(seq))
+    }
+
+    fn new_app(&self, submission: Submission, saved_seq: u64) -> App {
+        let asked = submission.max_attempts;
+        let max_attempts = if asked == 0 {
+            self.conf.am_max_attempts
+        } else {
+            asked.min(self.conf.am_global_max_attempts)
+        };
+        let path = submission.queue.trim();
+        let path = if path.is_empty() { "default" } else { path };
+        App {
+            state: AppState::NewSaving,
+            seen_before: ApplicationState::NewSaving,
+            target: AppState::Failed,
+            diagnostics: String::new(),
+            end_diagnostics: String::new(),
+            attempts: Vec::new(),
+            max_attempts,
+            scheduled: false,
+            queue: path.rsplit('.').next().unwrap_or(path).to_owned(),
+            queue_path: path.to_owned(),
+            priority: submission.priority.unwrap_or(0).max(0),
+            saved_seq,
+            end_seq: 0,
+            submitted_at: self.now,
+            submitted_wall_ms: self.wall_now(),
+            launched_wall_ms: 0,
+            finished_wall_ms: 0,
+            resource_millis: Resource::ZERO,
+            ran_nodes: BTreeSet::new(),
+            node_updates: BTreeSet::new(),
+            submission,
+        }
+    }
+
+    /// The submission lasts: the scheduler decides (`RMAppImpl.AddApplicationToSchedulerTransition`).
+    pub(crate) fn on_app_saved(&mut self, id: ApplicationId, out: &mut Vec<Effect>) {
+        let Some(idx) = self.app_by_id.get(&id).copied() else {
+            return;
+        };
+        let Some(app) = self.apps.get_mut(&idx) else {
+            return;
+        };
+        if !app.step(AppEvent::Saved) {
+            return;
+        }
+        let (queue, user) = (app.submission.queue.clone(), app.submission.user.clone());
+        let admitted = self
+            .sched
+            .submit(idx, &queue, &user, app.submission.priority, id);
+        if let Err(reject) = admitted {
+            self.end_app(
+                idx,
+                AppEvent::Rejected,
+                AppState::Failed,
+                reject.message,
+                out,
+            );
+            return;
+        }
+        app.scheduled = true;
+        app.step(AppEvent::Accepted);
+        app.priority = self.sched.priority(idx);
+        if let Some((name, path)) = self.sched.queue_of(idx) {
+            name.clone_into(&mut app.queue);
+            path.clone_into(&mut app.queue_path);
+        }
+        self.start_attempt(idx, out);
+    }
+
+    fn kill_app(
+        &mut self,
+        id: ApplicationId,
+        words: String,
+        out: &mut Vec<Effect>,
+    ) -> Result<bool, Reject> {
+        let idx = self.app_by_id.get(&id).copied();
+        let Some((idx, app)) = idx.and_then(|idx| Some((idx, self.apps.get_mut(&idx)?))) else {
+            return Err(Reject::new(
+                RejectKind::ApplicationNotFound,
+                format!("Trying to kill an absent application {id}"),
+            ));
+        };
+        if app.state.is_end_stored() {
+            return Ok(true);
+        }
+        let unmanaged = app.submission.unmanaged;
+        match app.state {
+            AppState::NewSaving | AppState::Submitted => {
+                self.end_app(idx, AppEvent::Kill, AppState::Killed, words, out);
+            }
+            _ => {
+                if app.step(AppEvent::Kill) {
+                    self.end_current_attempt(idx, Ending::killed(words), out);
+                }
+            }
+        }
+        Ok(unmanaged)
+    }
+
+    fn fail_attempt(
+        &mut self,
+        id: ApplicationAttemptId,
+        out: &mut Vec<Effect>,
+    ) -> Result<(), Reject> {
+        let idx = self.app_by_id.get(&id.app).copied();
+        let Some((idx, app)) = idx.and_then(|idx| Some((idx, self.apps.get(&idx)?))) else {
+            return Err(Reject::new(
+                RejectKind::ApplicationNotFound,
+                format!("Trying to fail an attempt of absent application {}", id.app),
+            ));
+        };
+        let Some(attempt) = app.attempts.iter().find(|a| a.id == id) else {
+            return Err(Reject::new(
+                RejectKind::ApplicationAttemptNotFound,
+                format!("ApplicationAttempt {id} doesn't exist in RM."),
+            ));
+        };
+        if app.state.is_final() || attempt.state.is_final() {
+            return Ok(());
+        }
+        self.end_current_attempt(
+            idx,
+            Ending::failed("Attempt failed by user.".to_owned()),
+            out,
+        );
+        Ok(())
+    }
+
+    fn signal(&mut self, id: ContainerId, command: SignalCommand) -> Result<(), Reject> {
+        let Some(container) = self.containers.get(&id) else {
+            return Err(Reject::new(
+                RejectKind::Yarn,
+                format!("Trying to signal an absent container {id}"),
+            ));
+        };
+        self.nodes[container.node.at()]
+            .outbox
+            .signals
+            .insert(id, command);
+        Ok(())
+    }
+}

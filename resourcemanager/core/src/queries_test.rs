@@ -1,0 +1,3 @@
+//! Tests.
+//! May touch: the tested module.
+//! Must not: sleep.

@@ -1,0 +1,258 @@
+//! `Rm`: the whole ResourceManager as one value; `apply` takes an event, `pass` schedules.
+//! May touch: everything in this crate.
+//! Must not: read a clock or draw a random number (both come with events).
+
+use std::collections::{BTreeMap, VecDeque};
+
+use yarn_types::{ApplicationId, ContainerId, Lookup, Millis, NodeId, ResourceTypes};
+
+use crate::{
+    app::App,
+    attempt::Waiting,
+    conf::{Calculator, ConfProblem, SchedConf},
+    conf_life::LifeConf,
+    container::{Container, EndCause, Ended},
+    effect::{Action, Effect, Reply},
+    event::{Event, HostLists},
+    liveness::{Deadlines, Watched},
+    node::{Node, NodeEvent},
+    sched::{AppIdx, Granted, NodeIdx, Sched},
+    store::{After, StoreQueue},
+};
+
+/// A Tick this late, in milliseconds, means that the RM itself was away: nobody's silence counts.
+pub const LATE_TICK_MS: u64 = 5_000;
+/// Passes that an allocate's answer waits for, while passes stop at their budget.
+const PASSES_HELD_MAX: u32 = 4;
+
+/// What an RM is made of.
+#[derive(Clone, Debug)]
+pub struct Boot {
+    /// Start of this RM, wall milliseconds: part of the ids it makes.
+    pub cluster_timestamp: i64,
+    /// Number of starts with the same store, from 0: part of the container ids it makes.
+    pub epoch: u32,
+    /// Seed of tie-breaks. Nothing draws from it yet: every order is by index.
+    pub seed: u64,
+    /// Settings.
+    pub conf: RmConf,
+}
+
+/// Settings of the core.
+#[derive(Clone, Debug)]
+pub struct RmConf {
+    /// Of the scheduler.
+    pub sched: SchedConf,
+    /// Of the life cycles.
+    pub life: LifeConf,
+}
+
+impl RmConf {
+    /// Reads both parts.
+    ///
+    /// # Errors
+    /// Every setting that cannot be used.
+    pub fn from_lookup(
+        conf: &dyn Lookup,
+        types: ResourceTypes,
+        calculator: Calculator,
+    ) -> Result<Self, Vec<ConfProblem>> {
+        let sched = SchedConf::from_lookup(conf, types, calculator);
+        let life = LifeConf::from_lookup(conf);
+        match (sched, life) {
+            (Ok(sched), Ok(life)) => Ok(Self { sched, life }),
+            (Err(mut problems), Err(more)) => {
+                problems.extend(more);
+                Err(problems)
+            }
+            (Err(problems), _) | (_, Err(problems)) => Err(problems),
+        }
+    }
+}
+
+/// The ResourceManager's state. A clone is a fork: it goes its own way with the same past.
+#[derive(Clone, Debug)]
+pub struct Rm {
+    pub(crate) cluster_timestamp: i64,
+    pub(crate) epoch: u32,
+    pub(crate) conf: LifeConf,
+    pub(crate) sched: Sched,
+    pub(crate) now: Millis,
+    /// Wall milliseconds minus `now`.
+    pub(crate) wall_offset_ms: i64,
+    /// Events applied.
+    pub(crate) events: u64,
+    pub(crate) last_app: u32,
+    pub(crate) next_app: u32,
+    pub(crate) store: StoreQueue,
+    /// In order of submission.
+    pub(crate) apps: BTreeMap<AppIdx, App>,
+    pub(crate) app_by_id: BTreeMap<ApplicationId, AppIdx>,
+    /// Ended applications, oldest first.
+    pub(crate) completed: VecDeque<AppIdx>,
+    /// In order of registration, gone ones included.
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) node_by_id: BTreeMap<NodeId, NodeIdx>,
+    pub(crate) hosts: HostLists,
+    /// Live containers.
+    pub(crate) containers: BTreeMap<ContainerId, Container>,
+    pub(crate) deadlines: Deadlines,
+    /// Allocates to answer after the pass, in order of arrival.
+    pub(crate) waiting: Vec<Waiting>,
+    pub(crate) passes_held: u32,
+    granted: Vec<Granted>,
+}
+
+impl Rm {
+    /// An RM without nodes and applications.
+    pub fn new(boot: Boot) -> Self {
+        Self {
+            cluster_timestamp: boot.cluster_timestamp,
+            epoch: boot.epoch,
+            sched: Sched::new(boot.conf.sched),
+            conf: boot.conf.life,
+            now: Millis::default(),
+            wall_offset_ms: boot.cluster_timestamp,
+            events: 0,
+            last_app: 0,
+            next_app: 0,
+            store: StoreQueue::default(),
+            apps: BTreeMap::new(),
+            app_by_id: BTreeMap::new(),
+            completed: VecDeque::new(),
+            nodes: Vec::new(),
+            node_by_id: BTreeMap::new(),
+            hosts: HostLists::default(),
+            containers: BTreeMap::new(),
+            deadlines: Deadlines::default(),
+            waiting: Vec::new(),
+            passes_held: 0,
+            granted: Vec::new(),
+        }
+    }
+
+    /// Takes one event. No sequence of events panics, whatever ids it names; what is not legal is
+    /// refused or ignored. `now` never goes back: an earlier one is read as the last.
+    pub fn apply(&mut self, now: Millis, event: Event, effects: &mut Vec<Effect>) {
+        self.now = self.now.max(now);
+        self.events += 1;
+        match event {
+            Event::Tick => self.on_tick(effects),
+            Event::WallClock { wall_ms } => {
+                let now = i64::try_from(self.now.0).unwrap_or(i64::MAX);
+                self.wall_offset_ms = wall_ms.saturating_sub(now);
+            }
+            Event::Stored { seq } => self.on_stored(seq, effects),
+            Event::NmKeyActivated => {
+                for attempt in self
+                    .apps
+                    .values_mut()
+                    .filter_map(|app| app.attempts.last_mut())
+                {
+                    attempt.nm_tokens.clear();
+                }
+            }
+            Event::Reload { call, queues } => {
+                let reply = self.sched.reload(*queues).map(|()| Box::new(Reply::Done));
+                effects.push(Effect::now(Action::Reply { call, reply }));
+            }
+            Event::Client { call, request } => self.on_client(call, request, effects),
+            Event::Am {
+                call,
+                attempt,
+                request,
+            } => self.on_am(call, attempt, request, effects),
+            Event::Node { call, request } => self.on_node(call, request, effects),
+            Event::AmLaunched { attempt } => self.on_am_launched(attempt),
+            Event::AmLaunchFailed {
+                attempt,
+                diagnostics,
+            } => {
+                self.on_am_launch_failed(attempt, diagnostics, effects);
+            }
+            Event::Hosts(lists) => self.on_hosts(lists, effects),
+        }
+    }
+
+    /// Schedules, then answers the allocates that came since the last pass. True: the budget of
+    /// the pass is used up and there is more to place; serve the inbox and call again.
+    pub fn pass(&mut self, now: Millis, effects: &mut Vec<Effect>) -> bool {
+        self.now = self.now.max(now);
+        let mut granted = std::mem::take(&mut self.granted);
+        let more = self.sched.pass(self.now, &mut granted);
+        for grant in granted.drain(..) {
+            self.on_granted(&grant, effects);
+        }
+        self.granted = granted;
+        if more && self.passes_held < PASSES_HELD_MAX && !self.waiting.is_empty() {
+            self.passes_held += 1;
+        } else {
+            self.passes_held = 0;
+            self.answer_waiting(effects);
+        }
+        more
+    }
+
+    /// When the next Tick is due: the earliest deadline or locality wait.
+    pub fn next_wake(&self) -> Option<Millis> {
+        match (self.deadlines.next(), self.sched.next_wake()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// The scheduler, for reports.
+    pub fn sched(&self) -> &Sched {
+        &self.sched
+    }
+
+    /// The life cycles' settings.
+    pub fn life_conf(&self) -> &LifeConf {
+        &self.conf
+    }
+
+    /// Wall milliseconds now.
+    pub(crate) fn wall_now(&self) -> i64 {
+        self.wall_at(self.now)
+    }
+
+    pub(crate) fn wall_at(&self, at: Millis) -> i64 {
+        i64::try_from(at.0)
+            .unwrap_or(i64::MAX)
+            .saturating_add(self.wall_offset_ms)
+    }
+
+    fn on_tick(&mut self, out: &mut Vec<Effect>) {
+        if let Some(due) = self.deadlines.next() {
+            let late = self.now.since(due);
+            if late > LATE_TICK_MS {
+                self.deadlines.shift(late);
+            }
+        }
+        while let Some(who) = self.deadlines.expired(self.now) {
+            match who {
+                Watched::Master(attempt) => self.on_master_expired(attempt, out),
+                Watched::Node(node) => self.node_leaves(node, NodeEvent::Expire, "expired", out),
+                Watched::Container(id) => {
+                    self.end_container(id, Ended::by_rm(EndCause::Expired), out);
+                }
+            }
+        }
+    }
+
+    fn on_stored(&mut self, seq: u64, out: &mut Vec<Effect>) {
+        self.store.stored(seq);
+        while let Some(after) = self.store.next() {
+            match after {
+                After::AppSaved(app) => self.on_app_saved(app, out),
+                After::AttemptSaved(attempt) => self.on_attempt_saved(attempt, out),
+                After::AttemptEndSaved(attempt) => self.on_attempt_end_saved(attempt, out),
+                After::AppEndSaved(app) => self.on_app_end_saved(app, out),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "rm_test.rs"]
+mod tests;
