@@ -59,27 +59,42 @@ impl Configuration {
         Ok(ids)
     }
 
-    /// The id of this RM: `yarn.resourcemanager.ha.id`, or the only one of the pair.
+    /// The id of this RM: `yarn.resourcemanager.ha.id`, else that of the first client address that `is_local`.
+    ///
+    /// `None` without high availability. `is_local` is asked with a host as written.
     ///
     /// # Errors
-    /// Several ids and none chosen, or one that is not in the list.
-    pub fn own_rm_id(&self) -> Result<Option<String>, Problem> {
+    /// An id that is not in the list; none chosen and none local (`HAUtil.verifyAndSetCurrentRMHAId`).
+    pub fn own_rm_id(&self, is_local: impl Fn(&str) -> bool) -> Result<Option<String>, Problem> {
         let key = "yarn.resourcemanager.ha.id";
         let ids = self.rm_ids()?;
-        let chosen = self.get_trimmed(key)?.filter(|id| !id.is_empty());
-        match (ids.as_slice(), chosen) {
-            ([], _) => Ok(None),
-            ([only], None) => Ok(Some(only.clone())),
-            (_, Some(id)) if ids.contains(&id) => Ok(Some(id)),
-            (_, chosen) => Err(self.problem(
-                key,
-                format!(
-                    "{} one of yarn.resourcemanager.ha.rm-ids ({}); set it to the id of this ResourceManager",
-                    if chosen.is_some() { "is not" } else { "does not say which it is:" },
-                    ids.join(", ")
-                ),
-            )),
+        if ids.is_empty() {
+            return Ok(None);
         }
+        if let Some(id) = self.get_trimmed(key)?.filter(|id| !id.is_empty()) {
+            if ids.contains(&id) {
+                return Ok(Some(id));
+            }
+            let text = format!(
+                "is not one of yarn.resourcemanager.ha.rm-ids ({})",
+                ids.join(", ")
+            );
+            return Err(self.problem(key, text));
+        }
+        for id in &ids {
+            if is_local(&self.rm_address(RM_CLIENT, Some(id))?.host) {
+                return Ok(Some(id.clone()));
+            }
+        }
+        let keys: Vec<String> = ids
+            .iter()
+            .map(|id| format!("{}.{id}", RM_CLIENT.key))
+            .collect();
+        let text = format!(
+            "Invalid configuration! Can not find valid RM_HA_ID. None of {} are matching the local address OR yarn.resourcemanager.ha.id is not specified in HA Configuration",
+            keys.join(" ")
+        );
+        Err(self.problem(key, text))
     }
 
     /// Where `service` of the RM called `id` is: `<key>.<id>`, else `hostname.<id>` with the default port, else `<key>`.

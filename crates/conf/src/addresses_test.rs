@@ -19,7 +19,7 @@ fn pair(more: &[(&'static str, &'static str)]) -> Configuration {
 #[test]
 fn one_rm_has_the_plain_addresses() {
     let conf = Configuration::of([("yarn.resourcemanager.hostname", "h1")]);
-    assert_eq!(conf.own_rm_id(), Ok(None));
+    assert_eq!(conf.own_rm_id(|_| false), Ok(None));
     let address = conf.rm_address(RM_CLIENT, None).unwrap();
     assert_eq!(address.to_string(), "h1:8032");
     assert_eq!(
@@ -31,7 +31,7 @@ fn one_rm_has_the_plain_addresses() {
 #[test]
 fn one_of_a_pair_has_those_of_its_id() {
     let conf = pair(&[("yarn.resourcemanager.ha.id", "rm2")]);
-    assert_eq!(conf.own_rm_id().unwrap().as_deref(), Some("rm2"));
+    assert_eq!(conf.own_rm_id(|_| false).unwrap().as_deref(), Some("rm2"));
     let shown = |service| -> Vec<String> {
         let all = conf.rm_addresses(service).unwrap();
         all.iter().map(ToString::to_string).collect()
@@ -42,9 +42,17 @@ fn one_of_a_pair_has_those_of_its_id() {
 
 #[test]
 fn one_of_a_pair_must_know_which_it_is() {
-    assert!(pair(&[]).own_rm_id().is_err());
+    let found = pair(&[]).own_rm_id(|host| host == "h2").unwrap();
+    assert_eq!(found.as_deref(), Some("rm2"));
+    let error = pair(&[]).own_rm_id(|_| false).unwrap_err();
+    assert!(
+        error
+            .text
+            .contains("None of yarn.resourcemanager.address.rm1 yarn"),
+        "{error}"
+    );
     let stranger = pair(&[("yarn.resourcemanager.ha.id", "rm3")]);
-    assert!(stranger.own_rm_id().is_err());
+    assert!(stranger.own_rm_id(|_| true).is_err());
     let nobody = Configuration::of([("yarn.resourcemanager.ha.enabled", "true")]);
     assert!(nobody.rm_addresses(RM_CLIENT).is_err());
 }

@@ -119,8 +119,8 @@ impl Configuration {
             env: options.env.clone(),
             properties: options.properties.clone(),
         };
-        if let Some(dir) = log_dir(&outside) {
-            for name in ["yarn.log.dir", "hadoop.log.dir"] {
+        if let Some(dir) = log_dir(&outside.env) {
+            for name in LOG_DIR_PROPERTIES {
                 let property = outside.properties.entry(name.to_owned());
                 property.or_insert_with(|| dir.clone());
             }
@@ -140,6 +140,9 @@ impl Configuration {
             Ok(())
         };
         table.add_defaults(&CORE);
+        for name in LOG_DIR_PROPERTIES {
+            table.add_default(name, "${hadoop.tmp.dir}/logs");
+        }
         for path in &early {
             layer(&mut table, path)?;
         }
@@ -154,17 +157,15 @@ impl Configuration {
     }
 }
 
-/// `yarn.log.dir`, a system property that Hadoop's scripts set and that the default of `yarn.nodemanager.log-dirs` names.
-fn log_dir(outside: &Outside) -> Option<String> {
-    let env = |name: &str| outside.env.get(name).filter(|v| !v.is_empty()).cloned();
+/// System properties that Hadoop's scripts set; the default of `yarn.nodemanager.log-dirs` names one.
+const LOG_DIR_PROPERTIES: [&str; 2] = ["yarn.log.dir", "hadoop.log.dir"];
+
+/// What those scripts set them to; without any of these variables `${hadoop.tmp.dir}/logs` is the default.
+fn log_dir(env: &BTreeMap<String, String>) -> Option<String> {
+    let env = |name: &str| env.get(name).filter(|v| !v.is_empty()).cloned();
     env("HADOOP_LOG_DIR")
         .or_else(|| env("YARN_LOG_DIR"))
         .or_else(|| Some(format!("{}/logs", env("HADOOP_HOME")?)))
-        .or_else(|| {
-            let tmp = outside.properties.get("java.io.tmpdir")?;
-            let user = outside.properties.get("user.name")?;
-            Some(format!("{tmp}/hadoop-{user}/logs"))
-        })
 }
 
 fn check_directory(dir: &Path) -> Result<(), LoadError> {

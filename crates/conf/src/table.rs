@@ -82,6 +82,15 @@ impl Table {
         }
     }
 
+    /// One more default.
+    pub(crate) fn add_default(&mut self, key: &str, value: &str) {
+        let entry = Entry {
+            value: value.into(),
+            source: Source::Default,
+        };
+        self.entries.insert(key.into(), entry);
+    }
+
     /// A layer of properties in file order.
     pub(crate) fn add_properties(&mut self, properties: Vec<Property>) {
         for p in properties {

@@ -49,6 +49,7 @@ const ELSEWHERE: &[&str] = &[
     "yarn.minicluster.",
     "yarn.router.",
     "yarn.scheduler.capacity.",
+    "yarn.scheduler.fair.",
     "yarn.service.",
     "yarn.sharedcache.",
     "yarn.timeline-service.",
@@ -56,14 +57,22 @@ const ELSEWHERE: &[&str] = &[
 ];
 
 /// Families whose members are in no table of Hadoop's.
-const FAMILIES: &[&str] = &[
-    "hadoop.proxyuser.",
-    "ipc.",
-    "yarn.nodemanager.aux-services.",
-    "yarn.nodemanager.resource-plugins.",
-    "yarn.resourcemanager.monitor.",
-    "yarn.resourcemanager.webapp.",
-    "yarn.scheduler.fair.",
+const FAMILIES: &[&str] = &["hadoop.proxyuser.", "ipc.", "yarn.resourcemanager.webapp."];
+
+/// Keys of Hadoop's code that its default files leave out.
+const CODE: &[&str] = &[
+    "yarn.dispatcher.exit-on-error",
+    "yarn.fail-fast",
+    "yarn.log.dir",
+    "yarn.node-labels.fs-store.retry-policy-spec",
+    "yarn.node-labels.manager-class",
+    "yarn.nodemanager.containers-launcher.class",
+    "yarn.nodemanager.container-manager.sched-queue-maxlength",
+    "yarn.nodemanager.linux-container-executor.group",
+    "yarn.nodemanager.linux-container-executor.path",
+    "yarn.nodemanager.log.deletion-threads-count",
+    "yarn.nodemanager.opportunistic-containers-max-queue-length",
+    "yarn.resourcemanager.proxy.connection.timeout",
 ];
 
 pub(super) fn standing(daemon: Daemon, conf: &Configuration, key: &str) -> Standing {
@@ -74,7 +83,9 @@ pub(super) fn standing(daemon: Daemon, conf: &Configuration, key: &str) -> Stand
         .iter()
         .flat_map(crate::defaults::Defaults::iter)
         .find(|(known, _)| *known == key);
-    let family = FAMILIES.iter().any(|prefix| key.starts_with(prefix)) || is_per_id(key);
+    let family = FAMILIES.iter().any(|prefix| key.starts_with(prefix))
+        || CODE.contains(&key)
+        || is_per_id(key);
     match default {
         None if !family => Standing::Unknown,
         Some((_, value)) if value == conf.raw(key).map(crate::values::java_trim) => Standing::Other,

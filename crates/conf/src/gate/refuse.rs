@@ -11,11 +11,24 @@ use crate::{error::Problem, load::Daemon, table::Configuration};
 
 /// Every refusal that looks at one key.
 pub(crate) const RULES: &[Rule] = &[
-    both(
-        "hadoop.security.authentication",
-        Not(&["simple"]),
-        "only simple is built: clients would not be asked who they are",
-    ),
+    Rule {
+        details: &[
+            "yarn.resourcemanager.keytab",
+            "yarn.resourcemanager.principal",
+            "yarn.resourcemanager.webapp.spnego-",
+            "yarn.nodemanager.keytab",
+            "yarn.nodemanager.principal",
+            "yarn.nodemanager.webapp.spnego-",
+            "hadoop.security.auth_to_local",
+            "hadoop.kerberos.",
+            "hadoop.http.authentication.kerberos.",
+        ],
+        ..both(
+            "hadoop.security.authentication",
+            Not(&["simple"]),
+            "only simple is built: clients would not be asked who they are",
+        )
+    },
     both(
         "hadoop.security.authorization",
         True,
@@ -56,11 +69,18 @@ pub(crate) const RULES: &[Rule] = &[
         Not(&["org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer"]),
         "Java classes cannot be loaded: what this provider forbids would be allowed; remove it",
     ),
-    both(
-        "yarn.http.policy",
-        Not(&["HTTP_ONLY"]),
-        "HTTPS is not built yet: pages and logs would travel in the clear; write HTTP_ONLY",
-    ),
+    Rule {
+        details: &[
+            "yarn.resourcemanager.webapp.https.address",
+            "yarn.nodemanager.webapp.https.address",
+            "hadoop.ssl.",
+        ],
+        ..both(
+            "yarn.http.policy",
+            Not(&["HTTP_ONLY"]),
+            "HTTPS is not built yet: pages and logs would travel in the clear; write HTTP_ONLY",
+        )
+    },
     both(
         "hadoop.http.authentication.type",
         Not(&["simple"]),
@@ -106,21 +126,33 @@ pub(crate) const RULES: &[Rule] = &[
         Not(&["file"]),
         "only file is built: queues are read from capacity-scheduler.xml",
     ),
-    rm(
-        "yarn.resourcemanager.scheduler.monitor.enable",
-        True,
-        "preemption and the other scheduling monitors are not built yet: queues would not get their share back; write false to start without them",
-    ),
-    rm(
-        "yarn.node-labels.enabled",
-        True,
-        "node labels are not built yet: applications would run on nodes kept for others; write false to start without them",
-    ),
-    rm(
-        "yarn.resourcemanager.reservation-system.enable",
-        True,
-        "reservations are not built: promised capacity would not be kept; write false",
-    ),
+    Rule {
+        details: &[
+            "yarn.resourcemanager.scheduler.monitor.",
+            "yarn.resourcemanager.monitor.",
+        ],
+        ..rm(
+            "yarn.resourcemanager.scheduler.monitor.enable",
+            True,
+            "preemption and the other scheduling monitors are not built yet: queues would not get their share back; write false to start without them",
+        )
+    },
+    Rule {
+        details: &["yarn.node-labels.", "yarn.resourcemanager.node-labels."],
+        ..rm(
+            "yarn.node-labels.enabled",
+            True,
+            "node labels are not built yet: applications would run on nodes kept for others; write false to start without them",
+        )
+    },
+    Rule {
+        details: &["yarn.resourcemanager.reservation-system."],
+        ..rm(
+            "yarn.resourcemanager.reservation-system.enable",
+            True,
+            "reservations are not built: promised capacity would not be kept; write false",
+        )
+    },
     rm(
         "yarn.resourcemanager.placement-constraints.handler",
         Not(&["disabled"]),
@@ -136,21 +168,27 @@ pub(crate) const RULES: &[Rule] = &[
         True,
         "placement by the user in a tag is not built; write false",
     ),
-    rm(
-        "yarn.resourcemanager.resource-profiles.enabled",
-        True,
-        "resource profiles are not built; write false",
-    ),
+    Rule {
+        details: &["yarn.resourcemanager.resource-profiles."],
+        ..rm(
+            "yarn.resourcemanager.resource-profiles.enabled",
+            True,
+            "resource profiles are not built; write false",
+        )
+    },
     both(
         "yarn.federation.enabled",
         True,
         "federation is not built; write false",
     ),
-    nm(
-        "yarn.nodemanager.amrmproxy.enabled",
-        True,
-        "the AMRMProxy is not built; write false",
-    ),
+    Rule {
+        details: &["yarn.nodemanager.amrmproxy."],
+        ..nm(
+            "yarn.nodemanager.amrmproxy.enabled",
+            True,
+            "the AMRMProxy is not built; write false",
+        )
+    },
     nm(
         "yarn.nodemanager.distributed-scheduling.enabled",
         True,
@@ -179,11 +217,14 @@ pub(crate) const RULES: &[Rule] = &[
         Not(&["disabled"]),
         "the Java sandbox is not built: containers would run without it; write disabled",
     ),
-    nm(
-        "yarn.nodemanager.pluggable-device-framework.enabled",
-        True,
-        "pluggable devices are not built: containers would share them unguarded; write false",
-    ),
+    Rule {
+        details: &["yarn.nodemanager.pluggable-device-framework."],
+        ..nm(
+            "yarn.nodemanager.pluggable-device-framework.enabled",
+            True,
+            "pluggable devices are not built: containers would share them unguarded; write false",
+        )
+    },
 ];
 
 /// All refusals for `daemon`.
@@ -204,7 +245,7 @@ pub(super) fn check(daemon: Daemon, conf: &Configuration, refused: &mut Vec<Prob
 pub(super) fn judges(key: &str) -> bool {
     RULES.iter().any(|rule| rule.covers(key))
         || key == "hadoop.http.authentication.simple.anonymous.allowed"
-        || key == PLUGINS
+        || key.starts_with(PLUGINS)
 }
 
 /// Anonymous HTTP clients are let in whatever this key says, so it may not forbid them.

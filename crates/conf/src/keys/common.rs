@@ -149,6 +149,6 @@ const FINDING: &[Key] = &[
         "yarn.resourcemanager.ha.id",
         Both,
         Text,
-        "Id of this RM; needed by an RM of a pair.",
+        "Id of this RM; unset: the id whose address is local.",
     ),
 ];

@@ -25,7 +25,7 @@ Heddle reads Hadoop's own files, as Hadoop 3.5 does: same names, same defaults, 
   node-resources.xml (NodeManager). A file that is not there counts as empty. A key that Hadoop's
   yarn-default gives a value has no effect in core-site.xml; that is said at start.
 - **`${yarn.log.dir}`**, which the default of yarn.nodemanager.log-dirs names, is `HADOOP_LOG_DIR`, else
-  `YARN_LOG_DIR`, `HADOOP_HOME/logs`, `/tmp/hadoop-USER/logs`.
+  `YARN_LOG_DIR`, `HADOOP_HOME/logs`, `${hadoop.tmp.dir}/logs`.
 - **`-D key=value`** sets a key over all files, unless a file made it final.
 - **Different from Hadoop**: external entities and external DTDs are refused, an include is a local
   file (looked for in the configuration directory, then beside the including file), and a file that
