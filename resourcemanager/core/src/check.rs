@@ -104,8 +104,10 @@ impl Rm {
             }
             let live = app.attempts.iter().filter(|a| !a.state.is_final()).count();
             let want_live = match app.state {
-                AppState::Accepted | AppState::Running | AppState::Killing => 1..=1,
-                AppState::Finishing => 1..=1,
+                AppState::Accepted
+                | AppState::Running
+                | AppState::Killing
+                | AppState::Finishing => 1..=1,
                 AppState::FinalSaving => 0..=1,
                 _ => 0..=0,
             };
@@ -197,19 +199,7 @@ impl Rm {
             }
         }
         for attempt in self.apps.values().flat_map(|app| &app.attempts) {
-            self.check_watched(attempt, masters.contains(&attempt.id))?;
-        }
-        Ok(())
-    }
-
-    fn check_watched(&self, attempt: &Attempt, watched: bool) -> Result<(), String> {
-        let id: ApplicationAttemptId = attempt.id;
-        let must = matches!(
-            attempt.state,
-            LifeState::Launched | LifeState::Running | LifeState::Finishing
-        );
-        if (must && !watched) || (attempt.state.is_final() && watched) {
-            return Err(format!("{id} is {:?}, watched: {watched}", attempt.state));
+            check_watched(attempt, masters.contains(&attempt.id))?;
         }
         Ok(())
     }
@@ -244,4 +234,16 @@ impl Rm {
         }
         Ok(())
     }
+}
+
+fn check_watched(attempt: &Attempt, watched: bool) -> Result<(), String> {
+    let id: ApplicationAttemptId = attempt.id;
+    let must = matches!(
+        attempt.state,
+        LifeState::Launched | LifeState::Running | LifeState::Finishing
+    );
+    if (must && !watched) || (attempt.state.is_final() && watched) {
+        return Err(format!("{id} is {:?}, watched: {watched}", attempt.state));
+    }
+    Ok(())
 }

@@ -242,7 +242,7 @@ impl Rm {
 
     fn on_stored(&mut self, seq: u64, out: &mut Vec<Effect>) {
         self.store.stored(seq);
-        while let Some(after) = self.store.next() {
+        while let Some(after) = self.store.take_stored() {
             match after {
                 After::AppSaved(app) => self.on_app_saved(app, out),
                 After::AttemptSaved(attempt) => self.on_attempt_saved(attempt, out),

@@ -41,7 +41,7 @@ impl StoreQueue {
     }
 
     /// The next thing that became allowed.
-    pub fn next(&mut self) -> Option<After> {
+    pub fn take_stored(&mut self) -> Option<After> {
         let (seq, after) = *self.waiting.front()?;
         if seq > self.stored_seq {
             return None;

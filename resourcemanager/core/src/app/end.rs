@@ -41,7 +41,7 @@ impl Rm {
             AppState::Killed => FinalStatus::Killed,
             _ => app
                 .current()
-                .and_then(|a| a.ending_status())
+                .and_then(crate::attempt::Attempt::ending_status)
                 .unwrap_or(FinalStatus::Undefined),
         };
         let record = Record::AppEnded {

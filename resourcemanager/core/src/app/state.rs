@@ -77,7 +77,6 @@ impl AppState {
         use AppState as S;
         match (self, event) {
             (S::NewSaving, E::Saved) => Some(S::Submitted),
-            (S::Submitted, E::Accepted) => Some(S::Accepted),
             (S::Submitted, E::Rejected)
             | (S::NewSaving | S::Submitted, E::Kill)
             | (S::Accepted | S::Killing, E::AttemptKilled)
@@ -85,7 +84,9 @@ impl AppState {
             | (S::Killing, E::AttemptFailedLast | E::AttemptFailedRetry)
             | (S::Running | S::Killing, E::AttemptUnregistered) => Some(S::FinalSaving),
             (S::Accepted, E::AttemptRegistered) => Some(S::Running),
-            (S::Accepted | S::Running, E::AttemptFailedRetry) => Some(S::Accepted),
+            (S::Submitted, E::Accepted) | (S::Accepted | S::Running, E::AttemptFailedRetry) => {
+                Some(S::Accepted)
+            }
             (S::Accepted | S::Running, E::Kill) => Some(S::Killing),
             (
                 S::FinalSaving,

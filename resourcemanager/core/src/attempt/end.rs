@@ -73,7 +73,10 @@ impl Rm {
             attempt.tracking_url = ending.tracking_url.unwrap_or_default();
             attempt.final_status = ending.status;
         }
-        attempt.diagnostics.push_str(&ending.diagnostics);
+        // As in Hadoop a kill leaves its words with the application alone.
+        if target != LifeState::Killed {
+            attempt.diagnostics.push_str(&ending.diagnostics);
+        }
         truncate(&mut attempt.diagnostics);
         if target == LifeState::Finishing {
             // Its container has as long to exit as it had to call.
@@ -87,7 +90,7 @@ impl Rm {
     pub(crate) fn on_master_container_ended(
         &mut self,
         container: ContainerId,
-        ended: Ended,
+        ended: &Ended,
         out: &mut Vec<Effect>,
     ) {
         let page = self
@@ -110,7 +113,7 @@ impl Rm {
             | LifeState::Killed => {}
             _ => {
                 attempt.am_exit_status = ended.exit_status;
-                let text = crash_text(container.attempt, &ended, &page);
+                let text = crash_text(container.attempt, ended, &page);
                 self.end_current_attempt(idx, Ending::failed(text), out);
             }
         }

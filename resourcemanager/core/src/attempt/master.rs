@@ -51,7 +51,7 @@ impl Rm {
                 tracking_url,
             } => (
                 None,
-                self.on_register(id, host, rpc_port, tracking_url, out),
+                self.on_register(id, host, rpc_port, &tracking_url, out),
             ),
             AmRequest::Allocate(allocate) => match self.on_allocate(id, *allocate, out) {
                 Ok(what) => {
@@ -68,7 +68,7 @@ impl Rm {
                 status,
                 diagnostics,
                 tracking_url,
-            } => match self.on_finish(id, status, diagnostics, tracking_url, out) {
+            } => match self.on_finish(id, status, diagnostics, &tracking_url, out) {
                 Ok((seq, done)) => (seq, Ok(Reply::Unregistered(done))),
                 Err(reject) => (None, Err(reject)),
             },
@@ -82,7 +82,7 @@ impl Rm {
         id: ApplicationAttemptId,
         host: String,
         rpc_port: i32,
-        tracking_url: String,
+        tracking_url: &str,
         out: &mut Vec<Effect>,
     ) -> Result<Reply, Reject> {
         let Some((idx, attempt)) = self.attempt_mut(id) else {
@@ -110,7 +110,7 @@ impl Rm {
                 host
             };
             attempt.rpc_port = rpc_port;
-            attempt.tracking_url = url(&tracking_url);
+            attempt.tracking_url = url(tracking_url);
             if early {
                 self.master_launched(idx, id);
             }
@@ -341,7 +341,7 @@ impl Rm {
         id: ApplicationAttemptId,
         status: FinalStatus,
         diagnostics: String,
-        tracking_url: String,
+        tracking_url: &str,
         out: &mut Vec<Effect>,
     ) -> Result<(Option<u64>, bool), Reject> {
         let idx = self.app_by_id.get(&id.app).copied();
@@ -374,7 +374,7 @@ impl Rm {
         } else {
             LifeState::Finishing
         };
-        let url = Some(url(&tracking_url));
+        let url = Some(url(tracking_url));
         let ending = Ending {
             target,
             diagnostics,

@@ -152,7 +152,7 @@ impl Rm {
         let node_idx = container.node;
         if container.is_am {
             self.acknowledge(node_idx, id);
-            self.on_master_container_ended(id, ended, out);
+            self.on_master_container_ended(id, &ended, out);
         } else if let Some(attempt) = app.attempts.last_mut() {
             attempt.outbox.granted.retain(|granted| *granted != id);
             if attempt.state.is_final() {

@@ -30,10 +30,8 @@ pub fn after(state: NodeState, event: NodeEvent) -> Option<NodeState> {
     use NodeEvent as E;
     use NodeState as S;
     match (state, event) {
-        (_, E::Registered) => Some(S::Running),
-        (_, E::RegisteredUnhealthy) => Some(S::Unhealthy),
-        (S::Unhealthy, E::Healthy) => Some(S::Running),
-        (S::Running, E::Sick) => Some(S::Unhealthy),
+        (_, E::Registered) | (S::Unhealthy, E::Healthy) => Some(S::Running),
+        (_, E::RegisteredUnhealthy) | (S::Running, E::Sick) => Some(S::Unhealthy),
         (S::Running | S::Unhealthy, E::Expire) => Some(S::Lost),
         (S::Running | S::Unhealthy, E::Shutdown) => Some(S::Shutdown),
         (S::Running | S::Unhealthy, E::Decommission) => Some(S::Decommissioned),
