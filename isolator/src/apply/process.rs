@@ -3,12 +3,15 @@
 //! Must not: be called from a process with other threads (the launcher has one).
 #![allow(unsafe_code)] // close_range has no safe wrapper, and code between fork and exec is unsafe by nature
 
+use std::ffi::CString;
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 
 use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag};
 use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Gid, Pid, Uid, chdir, getpid, setgroups, setresgid, setresuid, setsid};
 
@@ -49,20 +52,45 @@ fn close_inherited() {
 
 /// Replaces the launcher by the program; returns only the failure.
 fn become_program(spec: &LaunchSpec, ops: &[Op]) -> ApplyError {
+    let program = spec.argv.first().cloned().unwrap_or_default();
+    let start = |source| ApplyError::Start {
+        program: program.clone(),
+        source,
+    };
     let pid = getpid().as_raw();
     if let Err(e) = write_pid_file(spec, pid) {
         return e;
     }
-    let program = spec.argv.first().cloned().unwrap_or_default();
+    // Opened before the account changes: the program may lie in a home closed to the account.
+    let flags = OFlag::O_PATH | OFlag::O_CLOEXEC;
+    let file = match nix::fcntl::open(program.as_str(), flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(e) => return start(e.into()),
+    };
     // The launcher already leads a session of its own.
-    let rest = ops.iter().filter(|op| **op != Op::NewSession);
-    for op in rest {
+    for op in ops.iter().filter(|op| **op != Op::NewSession) {
         if let Err(source) = apply(op, pid) {
-            return ApplyError::Start { program, source };
+            return start(source);
         }
     }
-    let source = command(spec).exec();
-    ApplyError::Start { program, source }
+    let c_strings = |texts: Vec<String>| -> Result<Vec<CString>, std::ffi::NulError> {
+        texts.into_iter().map(CString::new).collect()
+    };
+    let env = spec
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let (argv, env) = match (c_strings(spec.argv.clone()), c_strings(env)) {
+        (Ok(argv), Ok(env)) => (argv, env),
+        (Err(e), _) | (_, Err(e)) => return start(e.into()),
+    };
+    let failure = nix::unistd::execveat(&file, c"", &argv, &env, AtFlags::AT_EMPTY_PATH);
+    start(
+        failure
+            .err()
+            .map_or_else(|| io::Error::other("exec returned"), io::Error::from),
+    )
 }
 
 /// Starts the program as a child, reports `pid N` on standard output, waits for it, then kills
@@ -148,7 +176,7 @@ fn apply(op: &Op, launcher: i32) -> io::Result<()> {
             }
         }
         Op::Umask(mask) => {
-            nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(*mask));
+            nix::sys::stat::umask(Mode::from_bits_truncate(*mask));
             Ok(())
         }
         Op::ChangeDir(dir) => step("chdir", chdir(dir)),

@@ -12,6 +12,7 @@ pub mod localizer;
 pub mod monitor;
 pub mod recover;
 pub mod safe_fs;
+pub mod tails;
 
 #[cfg(test)]
 mod test_support;

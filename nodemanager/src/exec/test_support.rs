@@ -1,8 +1,16 @@
 //! What the tests of this module share.
-//! May touch: temporary directories, the environment variable CI (read only).
+//! May touch: temporary directories, the environment (read only), cargo for the two programs.
 //! Must not: be part of the product.
 
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+use super::account::{Account, AccountRules, account_for};
+use super::launch::Binaries;
 
 /// Whether the tests run as root.
 pub fn is_root() -> bool {
@@ -14,23 +22,41 @@ pub fn need_root(test: &str) -> bool {
     if is_root() {
         return true;
     }
-    assert!(
-        std::env::var_os("CI").is_none_or(|v| v != "true"),
-        "{test} needs root"
-    );
+    assert!(std::env::var_os("CI").is_none_or(|v| v != "true"), "{test} needs root");
     println!("SKIP {test}: needs root");
     false
 }
 
-/// Path of a program of this workspace, beside the test executable.
-pub fn built(name: &str) -> PathBuf {
-    let exe = std::env::current_exe().unwrap();
-    let dir = exe.parent().unwrap().parent().unwrap();
-    let path = dir.join(name);
-    assert!(
-        path.is_file(),
-        "{}: build the workspace's programs first",
-        path.display()
-    );
-    path
+/// The programs of this build. A test of this package alone does not build those of others, so
+/// that is seen to first.
+pub fn binaries() -> Binaries {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let dir = BUILT.get_or_init(|| {
+        let exe = std::env::current_exe().unwrap();
+        let dir = exe.parent().unwrap().parent().unwrap().to_owned();
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+        if let Some(cargo) = std::env::var_os("CARGO").filter(|_| manifest.is_file() && is_root()) {
+            let mut build = Command::new(cargo);
+            build.args(["build", "--quiet", "--package", "isolator", "--package"]);
+            build.args(["container-localizer", "--bins", "--manifest-path"]).arg(&manifest);
+            if dir.ends_with("release") {
+                build.arg("--release");
+            }
+            assert!(build.status().unwrap().success());
+        }
+        dir
+    });
+    Binaries { launch: dir.join("container-launch"), localizer: dir.join("container-localizer") }
+}
+
+/// A temporary directory that every account may pass through.
+pub fn open_dir() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
+    dir
+}
+
+/// The account that containers of tests run as: nobody below root, else the own.
+pub fn account() -> Account {
+    account_for("alice", &AccountRules::default()).unwrap()
 }

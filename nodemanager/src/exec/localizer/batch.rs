@@ -56,7 +56,7 @@ pub(super) async fn run(
     match Session::start(localizer, needs, &site).await {
         Err(reason) => localizer.give_up(rest.by_ref().collect(), &reason),
         Ok(mut session) => {
-            while let Some(fetch) = rest.next() {
+            for fetch in rest.by_ref() {
                 let outcome = session
                     .fetch(localizer, needs, local_dir, &site, &fetch)
                     .await;

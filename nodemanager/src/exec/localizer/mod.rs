@@ -294,9 +294,10 @@ impl Localizer {
         let removed: Vec<Removal> = self.state().cache.cleanup(self.conf.target_bytes);
         let bytes = removed.iter().map(|r| r.size).sum();
         for removal in removed {
-            match deletion_of(local_dirs, Path::new(&removal.path)) {
-                Some(deletion) => self.deleter.delete(deletion),
-                None => tracing::warn!(path = %removal.path, "not in a local directory: kept"),
+            if let Some(deletion) = deletion_of(local_dirs, Path::new(&removal.path)) {
+                self.deleter.delete(deletion);
+            } else {
+                tracing::warn!(path = %removal.path, "not in a local directory: kept");
             }
         }
         bytes
