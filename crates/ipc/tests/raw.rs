@@ -81,28 +81,45 @@ async fn a_peer_that_takes_no_answers_is_cut_off() {
     let fixture = serve_with(AuthPolicy::SimpleOnly, |options| {
         options.write_timeout = Duration::from_millis(100);
     });
-    let mut stream = TcpStream::connect(fixture.addr).await.unwrap();
+    let _stream = ask_for_200_mib(fixture.addr).await;
+    // 200 MiB were asked for; the server reads no more calls after the first, and gives up.
+    until_closed(&fixture).await;
+}
+
+#[tokio::test]
+async fn answers_over_the_cap_end_the_connection_at_once() {
+    let fixture = serve_with(AuthPolicy::SimpleOnly, |options| {
+        options.outbound_bytes_pause = usize::MAX;
+        options.outbound_bytes_max = 8 << 20;
+    });
+    let _stream = ask_for_200_mib(fixture.addr).await;
+    until_closed(&fixture).await;
+}
+
+/// A connection that is known to be open, asks for 200 answers of 1 MiB and reads none of them.
+async fn ask_for_200_mib(addr: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(addr).await.unwrap();
     let mut bytes = b"hrpc\x09\x00\x00".to_vec();
     bytes.extend(frame(-3, b"\x0a\x12\x08\x0a\x06mallet"));
-    for _ in 0..200 {
-        bytes.extend(call_frame(1, "large"));
-    }
+    bytes.extend(call_frame(1, "whoami"));
     stream.write_all(&bytes).await.unwrap();
-    let (mut reader, _writer) = stream.split();
-    // 200 MiB were asked for; the server gave up long before, so what it sent ends early.
-    let closed = tokio::time::timeout(Duration::from_secs(20), async {
-        let mut first = [0_u8; 1];
+    stream.read_u32().await.unwrap();
+    let calls: Vec<u8> = (0..200).flat_map(|_| call_frame(1, "large")).collect();
+    stream.write_all(&calls).await.unwrap();
+    stream
+}
+
+/// Returns when the server has no connection left, long before its timeouts.
+async fn until_closed(fixture: &Fixture) {
+    assert_eq!(fixture.server.connections(), 1);
+    let closed = async {
         while fixture.server.connections() > 0 {
-            tokio::time::timeout(Duration::from_millis(5), std::future::pending::<()>())
-                .await
-                .unwrap_err();
+            tokio::task::yield_now().await;
         }
-        reader.read(&mut first).await
-    });
-    closed
+    };
+    tokio::time::timeout(Duration::from_secs(20), closed)
         .await
-        .expect("the server cuts the connection off")
-        .unwrap();
+        .expect("the server cuts the connection off");
 }
 
 /// A request frame as a Java client writes it.

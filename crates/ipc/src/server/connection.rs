@@ -26,6 +26,8 @@ const READ_BYTES: usize = 4 * 1024;
 const READ_BYTES_MAX: usize = 256 * 1024;
 /// After a FATAL frame the peer gets this long to close first; closing on unread bytes would reset the frame away.
 const LINGER: Duration = Duration::from_secs(2);
+/// The same for a server that stops.
+const LINGER_AT_STOP: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Copy)]
 struct Ending {
@@ -41,6 +43,7 @@ pub(super) struct Connection {
     session: Session,
     outbox: Arc<Outbox>,
     input: BytesMut,
+    had_large_frame: bool,
     output: BytesMut,
     /// Why no more frames are read.
     ending: Option<Ending>,
@@ -64,6 +67,7 @@ impl Connection {
             options,
             service,
             input: BytesMut::new(),
+            had_large_frame: false,
             output: BytesMut::new(),
             ending: None,
             in_flight: 0,
@@ -83,9 +87,7 @@ impl Connection {
         let (mut reader, writer) = stream.split();
         loop {
             self.process();
-            let state;
-            (self.in_flight, state) = self.outbox.take(&mut self.output);
-            if state == State::Overflow {
+            if !self.take_answers() {
                 return Ok("peer takes no answers");
             }
             if !self.output.is_empty() {
@@ -95,7 +97,15 @@ impl Connection {
                 && self.output.is_empty()
                 && (self.in_flight == 0 || !ending.answers)
             {
-                linger(stream).await;
+                linger(
+                    stream,
+                    if ending.answers {
+                        LINGER_AT_STOP
+                    } else {
+                        LINGER
+                    },
+                )
+                .await;
                 return Ok(ending.reason);
             }
             if self.can_process() || !self.outbox.may_sleep() {
@@ -128,6 +138,15 @@ impl Connection {
                 _ = stopped.changed(), if self.ending.is_none() => self.end("server stops", true),
             }
         }
+    }
+
+    /// Moves answers to the send buffer; false if the peer leaves too many there.
+    fn take_answers(&mut self) -> bool {
+        let unsent = self.output.len();
+        let (in_flight, state) = self.outbox.take(&mut self.output);
+        self.in_flight = in_flight;
+        let overflows = unsent > 0 && self.output.len() > self.options.outbound_bytes_max;
+        state != State::Overflow && !overflows
     }
 
     /// When this connection has been too slow.
@@ -181,6 +200,10 @@ impl Connection {
 
     /// Makes room for the rest of the frame at hand, or for the next read.
     fn make_room(&mut self) {
+        if self.input.is_empty() && std::mem::take(&mut self.had_large_frame) {
+            // Else the buffer of the largest frame ever read would be kept for good.
+            self.input = BytesMut::new();
+        }
         let whole = match self.input.first_chunk::<4>() {
             Some(head) if !self.session.is_new() => usize::try_from(u32::from_be_bytes(*head))
                 .unwrap_or(0)
@@ -220,6 +243,7 @@ impl Connection {
             match next_frame(&mut self.input, max) {
                 Ok(None) => return,
                 Ok(Some(frame)) => {
+                    self.had_large_frame |= frame.len() > READ_BYTES_MAX;
                     let mut own = BytesMut::new();
                     let input = self.session.on_frame(frame, &mut own);
                     self.on_input(input, &own);
@@ -285,7 +309,7 @@ fn nonce() -> String {
 }
 
 /// Says goodbye and waits until the peer has read it.
-async fn linger(mut stream: TcpStream) {
+async fn linger(mut stream: TcpStream, wait: Duration) {
     let goodbye = async {
         stream.shutdown().await?;
         let mut sink = [0_u8; 4096];
@@ -293,7 +317,7 @@ async fn linger(mut stream: TcpStream) {
         io::Result::Ok(())
     };
     // The peer is done with whatever happens here; a reset or a timeout changes nothing.
-    if !matches!(timeout(LINGER, goodbye).await, Ok(Ok(()))) {
+    if !matches!(timeout(wait, goodbye).await, Ok(Ok(()))) {
         tracing::trace!("peer did not close");
     }
 }

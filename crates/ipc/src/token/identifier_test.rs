@@ -77,7 +77,13 @@ fn users_are_those_of_hadoop() {
 #[test]
 fn hmac_is_that_of_rfc_2202() {
     use crate::token::hmac_sha1;
-    let hex = |bytes: [u8; 20]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    let hex = |bytes: [u8; 20]| {
+        bytes
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect::<Vec<_>>()
+            .concat()
+    };
     assert_eq!(
         hex(hmac_sha1(&[0x0b; 20], b"Hi There")),
         "b617318655057264e28bc0b6fb378c8ef146be00"
