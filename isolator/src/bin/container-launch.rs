@@ -2,20 +2,20 @@
 //! May touch: what the specification on standard input names.
 //! Must not: take anything from argv or the environment.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 
+/// Standard input without a buffer: what follows the specification belongs to the program.
+struct Input;
+
+impl Read for Input {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        Ok(nix::unistd::read(std::io::stdin(), buf)?)
+    }
+}
+
 fn main() -> ExitCode {
-    // `std::io::stdin` would buffer bytes that belong to the started program.
-    let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned();
-    let result = match stdin {
-        Ok(fd) => isolator::apply::process::run(&mut std::fs::File::from(fd)),
-        Err(source) => Err(isolator::apply::ApplyError::Call {
-            call: "dup(0)",
-            source,
-        }),
-    };
-    match result {
+    match isolator::apply::process::run(&mut Input) {
         Ok(code) => ExitCode::from(u8::try_from(code & 0xff).unwrap_or(255)),
         Err(e) => {
             let _ = writeln!(std::io::stderr(), "container-launch: {e}");

@@ -15,17 +15,34 @@ use super::safe_fs::Dir;
 /// Ends of prelaunch.err and of the latest file that matches `pattern`
 /// (`yarn.nodemanager.container.stderr.pattern`, default `{*stderr*,*STDERR*}`), `bytes` each.
 /// What cannot be read is left out. Blocking.
-pub fn read_tails(log_root: &Path, app_id: &str, container_id: &str, bytes: u64, pattern: &str) -> Tails {
-    let mut tails = Tails { bytes, ..Tails::default() };
+pub fn read_tails(
+    log_root: &Path,
+    app_id: &str,
+    container_id: &str,
+    bytes: u64,
+    pattern: &str,
+) -> Tails {
+    let mut tails = Tails {
+        bytes,
+        ..Tails::default()
+    };
     let rel = Path::new(app_id).join(container_id);
-    let Ok(dir) = Dir::open(log_root).and_then(|d| d.descend(&rel)) else { return tails };
+    let Ok(dir) = Dir::open(log_root).and_then(|d| d.descend(&rel)) else {
+        return tails;
+    };
     let read = |name: &str| -> Option<Tail> {
         let text = tail(dir.open_file(name).ok()?, bytes).ok()?;
-        Some(Tail { name: name.to_owned(), text })
+        Some(Tail {
+            name: name.to_owned(),
+            text,
+        })
     };
     tails.prelaunch = read(PRELAUNCH_ERR);
     let mut latest: Option<(SystemTime, String)> = None;
-    let entries = std::fs::read_dir(dir.fd_path()).into_iter().flatten().flatten();
+    let entries = std::fs::read_dir(dir.fd_path())
+        .into_iter()
+        .flatten()
+        .flatten();
     for entry in entries {
         let (Ok(name), Ok(meta)) = (entry.file_name().into_string(), entry.metadata()) else {
             continue;
@@ -57,7 +74,9 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     if let Some((before, rest)) = pattern.split_once('{')
         && let Some((choices, after)) = rest.split_once('}')
     {
-        return choices.split(',').any(|choice| matches(&format!("{before}{choice}{after}"), name));
+        return choices
+            .split(',')
+            .any(|choice| matches(&format!("{before}{choice}{after}"), name));
     }
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
@@ -84,7 +103,9 @@ pub fn matches(pattern: &str, name: &str) -> bool {
             },
         }
     }
-    pattern.get(p..).is_some_and(|rest| rest.iter().all(|c| *c == '*'))
+    pattern
+        .get(p..)
+        .is_some_and(|rest| rest.iter().all(|c| *c == '*'))
 }
 
 #[cfg(test)]

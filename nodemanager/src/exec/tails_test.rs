@@ -8,9 +8,13 @@ const PATTERN: &str = "{*stderr*,*STDERR*}";
 
 #[test]
 fn globs_match_as_hadoops() {
-    for (name, expected) in
-        [("stderr", true), ("a.stderr.log", true), ("STDERR1", true), ("stdout", false), ("std", false)]
-    {
+    for (name, expected) in [
+        ("stderr", true),
+        ("a.stderr.log", true),
+        ("STDERR1", true),
+        ("stdout", false),
+        ("std", false),
+    ] {
         assert_eq!(matches(PATTERN, name), expected, "{name}");
     }
     assert!(matches("a?c*", "abcd") && !matches("a?c", "abcd") && matches("**", ""));

@@ -22,7 +22,10 @@ pub fn need_root(test: &str) -> bool {
     if is_root() {
         return true;
     }
-    assert!(std::env::var_os("CI").is_none_or(|v| v != "true"), "{test} needs root");
+    assert!(
+        std::env::var_os("CI").is_none_or(|v| v != "true"),
+        "{test} needs root"
+    );
     println!("SKIP {test}: needs root");
     false
 }
@@ -38,7 +41,9 @@ pub fn binaries() -> Binaries {
         if let Some(cargo) = std::env::var_os("CARGO").filter(|_| manifest.is_file() && is_root()) {
             let mut build = Command::new(cargo);
             build.args(["build", "--quiet", "--package", "isolator", "--package"]);
-            build.args(["container-localizer", "--bins", "--manifest-path"]).arg(&manifest);
+            build
+                .args(["container-localizer", "--bins", "--manifest-path"])
+                .arg(&manifest);
             if dir.ends_with("release") {
                 build.arg("--release");
             }
@@ -46,7 +51,10 @@ pub fn binaries() -> Binaries {
         }
         dir
     });
-    Binaries { launch: dir.join("container-launch"), localizer: dir.join("container-localizer") }
+    Binaries {
+        launch: dir.join("container-launch"),
+        localizer: dir.join("container-localizer"),
+    }
 }
 
 /// A temporary directory that every account may pass through.
