@@ -1,2 +1,181 @@
-//! Binary.
-fn main() {}
+//! `resourcemanager`: options, configuration, start, SIGTERM.
+//! May touch: the process: arguments, environment, signals, stderr, exit code.
+//! Must not: hold logic that a test would want.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
+
+use anyhow::Context as _;
+use clap::{Parser, ValueEnum};
+use resourcemanager::{
+    boot::{Daemon, FromFiles, StartError},
+    log::{self, Rotate},
+    rpc::HADOOP_VERSION,
+};
+use tokio::signal::unix::{SignalKind, signal};
+use yarn_conf::{
+    Configuration, Daemon as ConfDaemon, LoadOptions, gate, resolve_dir, system_properties,
+};
+
+/// The Heddle ResourceManager: a YARN ResourceManager for GPU clusters.
+#[derive(Parser)]
+#[command(name = "resourcemanager", disable_version_flag = true)]
+struct Options {
+    /// Directory of core-site.xml, yarn-site.xml and capacity-scheduler.xml; else HADOOP_CONF_DIR, YARN_CONF_DIR.
+    #[arg(long, value_name = "DIR")]
+    config: Option<PathBuf>,
+    /// Sets a key over all files; may be repeated.
+    #[arg(short = 'D', value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Writes the log there instead of to stderr.
+    #[arg(long, value_name = "FILE")]
+    log_file: Option<PathBuf>,
+    /// error, warn, info, debug or trace, or tracing's filter syntax.
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log_level: String,
+    /// When the log file is put aside.
+    #[arg(long, value_enum, default_value = "size")]
+    log_rotate: RotateOption,
+    /// Written once all ports are open: one NAME=HOST:PORT a line.
+    #[arg(long, value_name = "FILE")]
+    endpoints_file: Option<PathBuf>,
+    /// Prints the version.
+    #[arg(long)]
+    version: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RotateOption {
+    Size,
+    Daily,
+}
+
+impl From<RotateOption> for Rotate {
+    fn from(option: RotateOption) -> Self {
+        match option {
+            RotateOption::Size => Self::Size,
+            RotateOption::Daily => Self::Daily,
+        }
+    }
+}
+
+#[allow(clippy::print_stdout, reason = "answers of a command line")]
+fn print_version() {
+    println!(
+        "Heddle ResourceManager {} (Hadoop {HADOOP_VERSION})",
+        env!("CARGO_PKG_VERSION")
+    );
+}
+
+#[allow(
+    clippy::print_stderr,
+    reason = "the one sentence why it does not start"
+)]
+fn main() -> ExitCode {
+    let options = Options::parse();
+    if options.version {
+        print_version();
+        return ExitCode::SUCCESS;
+    }
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            if options.log_file.is_some() {
+                tracing::error!("{e:#}");
+            }
+            eprintln!("resourcemanager: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> anyhow::Result<()> {
+    log::start(
+        &options.log_level,
+        options.log_file.as_deref(),
+        options.log_rotate.into(),
+    )?;
+    let load = load_options(options)?;
+    let conf = Configuration::load(&load).map_err(StartError::from)?;
+    pass_gate(&conf)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(serve(&conf, load, options.endpoints_file.as_deref()))
+}
+
+fn load_options(options: &Options) -> Result<LoadOptions, StartError> {
+    let env: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+        .collect();
+    let dir = resolve_dir(options.config.as_deref(), &env)?;
+    let mut load = LoadOptions::new(dir, ConfDaemon::ResourceManager);
+    for set in &options.set {
+        let (key, value) = set.split_once('=').ok_or_else(|| StartError::Option {
+            option: "-D",
+            value: set.clone(),
+            reason: "want KEY=VALUE".to_owned(),
+        })?;
+        load.overrides.push((key.to_owned(), value.to_owned()));
+    }
+    let user = nix::unistd::User::from_uid(nix::unistd::geteuid())
+        .ok()
+        .flatten();
+    let name = user.as_ref().map_or_else(String::new, |u| u.name.clone());
+    let home = user.map_or_else(String::new, |u| u.dir.display().to_string());
+    let tmp = std::env::temp_dir().display().to_string();
+    let here = std::env::current_dir()
+        .unwrap_or_default()
+        .display()
+        .to_string();
+    load.properties = system_properties(&name, &home, &tmp, &here);
+    load.env = env;
+    Ok(load)
+}
+
+/// Says once what is refused, what does not happen and what has no effect.
+fn pass_gate(conf: &Configuration) -> Result<(), StartError> {
+    let gate = gate::check(ConfDaemon::ResourceManager, conf);
+    if !gate.refused.is_empty() {
+        return Err(StartError::Refused(gate.refused));
+    }
+    for warning in &gate.warnings {
+        tracing::warn!("{warning}");
+    }
+    if !gate.without_effect.is_empty() {
+        tracing::info!(
+            keys = gate.without_effect.join(" "),
+            "keys without effect here"
+        );
+    }
+    Ok(())
+}
+
+async fn serve(
+    conf: &Configuration,
+    load: LoadOptions,
+    endpoints: Option<&Path>,
+) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot watch SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch SIGINT")?;
+    let daemon = Daemon::start(conf, Arc::new(FromFiles(load))).await?;
+    if let Some(path) = endpoints {
+        daemon.write_endpoints(path)?;
+    }
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        "ResourceManager started"
+    );
+    tokio::select! {
+        _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
+        _ = interrupt.recv() => tracing::info!("SIGINT: stopping"),
+    }
+    daemon.stop().await;
+    tracing::info!("ResourceManager stopped");
+    Ok(())
+}

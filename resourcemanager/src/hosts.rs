@@ -1,0 +1,95 @@
+//! Include and exclude files of nodes (`HostsFileReader`), text form.
+//! May touch: those files.
+//! Must not: resolve names.
+
+use std::{path::Path, sync::Arc};
+
+use rm_core::event::HostLists;
+
+/// A host file is refused beyond this size.
+const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Why a list cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum HostsError {
+    /// The file is not there or not readable.
+    #[error("cannot read {path} ({key}): {source}")]
+    Io {
+        /// Key that names it.
+        key: &'static str,
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is larger than any list of hosts.
+    #[error("{path} ({key}) has {bytes} bytes, want at most {FILE_BYTES_MAX}")]
+    TooLong {
+        /// Key that names it.
+        key: &'static str,
+        /// The file.
+        path: String,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Hadoop's XML form, which is not built.
+    #[error("{path} ({key}) is an XML host list, which is not built yet: want one host a line")]
+    Xml {
+        /// Key that names it.
+        key: &'static str,
+        /// The file.
+        path: String,
+    },
+}
+
+/// Reads both lists; a list that is not configured is empty.
+///
+/// # Errors
+/// A configured file that cannot be used.
+pub fn read(include: Option<&Path>, exclude: Option<&Path>) -> Result<HostLists, HostsError> {
+    Ok(HostLists {
+        include: list("yarn.resourcemanager.nodes.include-path", include)?,
+        exclude: list("yarn.resourcemanager.nodes.exclude-path", exclude)?,
+    })
+}
+
+fn list(key: &'static str, path: Option<&Path>) -> Result<Vec<Arc<str>>, HostsError> {
+    let Some(file) = path else {
+        return Ok(Vec::new());
+    };
+    let path = file.display().to_string();
+    if file
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("xml"))
+    {
+        return Err(HostsError::Xml { key, path });
+    }
+    let text = std::fs::metadata(file).and_then(|meta| {
+        let long = meta.len() > FILE_BYTES_MAX;
+        if long {
+            Ok(Err(meta.len()))
+        } else {
+            std::fs::read_to_string(file).map(Ok)
+        }
+    });
+    match text {
+        Ok(Ok(text)) => Ok(hosts(&text)),
+        Ok(Err(bytes)) => Err(HostsError::TooLong { key, path, bytes }),
+        Err(source) => Err(HostsError::Io { key, path, source }),
+    }
+}
+
+/// Words separated by blanks; `#` and what follows it on the line is a comment.
+fn hosts(text: &str) -> Vec<Arc<str>> {
+    let lines = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default());
+    lines
+        .flat_map(str::split_whitespace)
+        .map(Arc::from)
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "hosts_test.rs"]
+mod tests;

@@ -1,0 +1,17 @@
+//! The ResourceManager's shell: sockets, tokens, launches and pages around the pure core.
+//! May touch: the outside world, each file in its own way.
+//! Must not: decide what the core decides.
+
+pub mod auth;
+pub mod boot;
+pub mod driver;
+pub mod hosts;
+pub mod launcher;
+pub mod log;
+pub mod outside;
+pub mod rpc;
+pub mod settings;
+pub mod store;
+pub mod submissions;
+pub mod topology;
+pub mod web;

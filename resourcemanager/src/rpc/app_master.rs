@@ -1,0 +1,309 @@
+//! ApplicationMasterProtocol: register, allocate, finish. The attempt is the one that the connection's token names.
+//! May touch: wire messages, tokens.
+//! Must not: believe an attempt id from a request.
+
+use std::sync::Arc;
+
+use hadoop_ipc::{
+    server::{Caller, RemoteException},
+    token::parse,
+};
+use rm_core::{
+    Event, Reply,
+    effect::{Allocated, Completed, Grant, NodeUpdate, Registered},
+    event::{Allocate, AmRequest},
+};
+use yarn_conf::Calculator;
+use yarn_proto::{
+    convert::{self as wire, container_id_proto, node_id_proto, resource_proto},
+    yarn::{
+        AllocateRequestProto, AllocateResponseProto, AmrmTokenIdentifierProto, ContainerProto,
+        ContainerStateProto, ContainerStatusProto, ExecutionTypeProto,
+        FinishApplicationMasterRequestProto, FinishApplicationMasterResponseProto, NmTokenProto,
+        NodeReportProto, NodeUpdateTypeProto, RegisterApplicationMasterRequestProto,
+        RegisterApplicationMasterResponseProto, ResourceTypeInfoProto, ResourceTypesProto,
+        SchedulerResourceTypes, UpdateContainerErrorProto, UpdateContainerRequestProto,
+    },
+};
+use yarn_types::{ApplicationAttemptId, FinalStatus, NodeState};
+
+use super::{Context, Incoming, Method, convert, errors, event};
+use crate::{driver::wall_ms, submissions::Submitted};
+
+pub(super) const METHODS: &[Method] = &[
+    Method {
+        name: "registerApplicationMaster",
+        run: register,
+    },
+    Method {
+        name: "allocate",
+        run: allocate,
+    },
+    Method {
+        name: "finishApplicationMaster",
+        run: finish,
+    },
+];
+
+/// Who calls, proven by the token of the connection.
+#[derive(Clone, Copy)]
+struct Am {
+    attempt: ApplicationAttemptId,
+    key_id: i32,
+}
+
+fn identity(caller: &Caller) -> Result<Am, RemoteException> {
+    let unknown = || RemoteException::access_control("the caller has no AMRMToken");
+    let identifier = caller.identifier.as_ref().ok_or_else(unknown)?;
+    let token: AmrmTokenIdentifierProto = parse(identifier).map_err(|_| unknown())?;
+    let attempt = token.app_attempt_id.as_ref().and_then(wire::attempt_id);
+    Ok(Am {
+        attempt: attempt.ok_or_else(unknown)?,
+        key_id: token.key_id(),
+    })
+}
+
+fn register(context: &Arc<Context>, incoming: Incoming) {
+    let am = match identity(&incoming.caller) {
+        Ok(am) => am,
+        Err(e) => return super::refuse(incoming, e),
+    };
+    let make = |_: &Caller, m: RegisterApplicationMasterRequestProto| {
+        Ok(AmRequest::Register {
+            host: convert::bounded(m.host().to_owned(), "host")?,
+            rpc_port: m.rpc_port(),
+            tracking_url: convert::bounded(m.tracking_url().to_owned(), "tracking URL")?,
+        })
+    };
+    let shared = Arc::clone(context);
+    event(
+        context,
+        incoming,
+        make,
+        wrap(am),
+        move |reply| match reply {
+            Reply::Registered(registered) => {
+                Some(registered_proto(&shared, am.attempt, &registered))
+            }
+            _ => None,
+        },
+    );
+}
+
+fn wrap(am: Am) -> impl FnOnce(rm_core::CallId, AmRequest) -> Event {
+    move |call, request| Event::Am {
+        call,
+        attempt: am.attempt,
+        request,
+    }
+}
+
+fn registered_proto(
+    context: &Context,
+    attempt: ApplicationAttemptId,
+    registered: &Registered,
+) -> RegisterApplicationMasterResponseProto {
+    let submitted = context.submissions.get(attempt.app);
+    let acls = submitted.map(|s| s.context.application_ac_ls.clone());
+    let mut counted = vec![SchedulerResourceTypes::Memory as i32];
+    if context.calculator == Calculator::Dominant {
+        counted.push(SchedulerResourceTypes::Cpu as i32);
+    }
+    RegisterApplicationMasterResponseProto {
+        maximum_capability: Some(resource_proto(
+            registered.maximum_capability,
+            &context.types,
+        )),
+        client_to_am_token_master_key: context.auth.client_to_am_key(attempt),
+        application_ac_ls: acls.unwrap_or_default(),
+        queue: Some(registered.queue.clone()),
+        scheduler_resource_types: counted,
+        resource_types: resource_types(context),
+        ..Default::default()
+    }
+}
+
+/// The configured types as `getResourceTypeInfo` and the register response list them.
+pub(super) fn resource_types(context: &Context) -> Vec<ResourceTypeInfoProto> {
+    let info = |t: &yarn_types::ResourceType| ResourceTypeInfoProto {
+        name: t.name.clone(),
+        units: Some(t.units.clone()),
+        r#type: Some(ResourceTypesProto::Countable as i32),
+    };
+    context.types.iter().map(info).collect()
+}
+
+fn allocate(context: &Arc<Context>, incoming: Incoming) {
+    let am = match identity(&incoming.caller) {
+        Ok(am) => am,
+        Err(e) => return super::refuse(incoming, e),
+    };
+    // Refused updates are named with the request they came in.
+    let decoded: Result<AllocateRequestProto, _> = incoming.call.decode();
+    let updates = decoded.map(|m| m.update_requests).unwrap_or_default();
+    let make = |_: &Caller, m| allocate_request(context, m);
+    let shared = Arc::clone(context);
+    event(
+        context,
+        incoming,
+        make,
+        wrap(am),
+        move |reply| match reply {
+            Reply::Allocated(allocated) => {
+                let answer = allocated_proto(&shared, am, &allocated, &updates);
+                shared.replays.allocated(am.attempt, &answer);
+                Some(answer)
+            }
+            Reply::AllocatedAgain => shared.replays.allocate(am.attempt),
+            _ => None,
+        },
+    );
+}
+
+fn allocate_request(
+    context: &Context,
+    m: AllocateRequestProto,
+) -> Result<AmRequest, RemoteException> {
+    let blacklist = m.blacklist_request.unwrap_or_default();
+    let asks = m.ask.iter().map(|ask| convert::ask(ask, &context.types));
+    let releases = m.release.iter().map(|id| convert::container_id(Some(id)));
+    let updates = m.update_requests.iter().map(|update| {
+        let id = convert::container_id(Some(&update.container_id))?;
+        Ok((id, update.container_version))
+    });
+    Ok(AmRequest::Allocate(Box::new(Allocate {
+        response_id: m.response_id.unwrap_or(0),
+        progress: m.progress.unwrap_or(0.0),
+        asks: asks.collect::<Result<_, _>>()?,
+        releases: releases.collect::<Result<_, _>>()?,
+        blacklist_additions: convert::places(blacklist.blacklist_additions)?,
+        blacklist_removals: convert::places(blacklist.blacklist_removals)?,
+        updates: updates.collect::<Result<_, RemoteException>>()?,
+        scheduling_requests: !m.scheduling_requests.is_empty(),
+    })))
+}
+
+fn allocated_proto(
+    context: &Context,
+    am: Am,
+    allocated: &Allocated,
+    updates: &[UpdateContainerRequestProto],
+) -> AllocateResponseProto {
+    let submitted = context.submissions.get(am.attempt.app);
+    let user = submitted.as_ref().map_or("", |s| &s.user);
+    let renewed = context.auth.renewed_amrm_token(am.attempt, am.key_id);
+    let grant = |g: &Grant| container_proto(context, g, user, submitted.as_deref());
+    let nm_token = |node: &yarn_types::NodeId| NmTokenProto {
+        node_id: Some(node_id_proto(node)),
+        token: Some(context.auth.nm_token(am.attempt, node, user).into()),
+    };
+    let completed = |c: &Completed| completed_proto(context, c);
+    AllocateResponseProto {
+        response_id: Some(allocated.response_id),
+        allocated_containers: allocated.grants.iter().map(grant).collect(),
+        completed_container_statuses: allocated.completed.iter().map(completed).collect(),
+        limit: Some(resource_proto(allocated.limit, &context.types)),
+        updated_nodes: allocated
+            .updated_nodes
+            .iter()
+            .map(node_update_proto)
+            .collect(),
+        num_cluster_nodes: Some(allocated.num_cluster_nodes),
+        nm_tokens: allocated.nm_tokens.iter().map(nm_token).collect(),
+        am_rm_token: renewed.map(Into::into),
+        application_priority: Some(convert::priority(allocated.application_priority)),
+        update_errors: update_errors(allocated, updates),
+        ..Default::default()
+    }
+}
+
+fn container_proto(
+    context: &Context,
+    grant: &Grant,
+    user: &str,
+    submitted: Option<&Submitted>,
+) -> ContainerProto {
+    let log_aggregation = submitted.and_then(|s| s.log_aggregation.clone());
+    let token = context
+        .auth
+        .container_token(grant, user, log_aggregation, wall_ms());
+    ContainerProto {
+        id: Some(container_id_proto(grant.container)),
+        node_id: Some(node_id_proto(&grant.node)),
+        node_http_address: Some(grant.node_http_address.clone()),
+        resource: Some(resource_proto(grant.resource, &context.types)),
+        priority: Some(convert::priority(grant.priority)),
+        container_token: Some(token.into()),
+        execution_type: Some(ExecutionTypeProto::Guaranteed as i32),
+        allocation_request_id: Some(grant.allocation_request_id),
+        version: Some(0),
+        ..Default::default()
+    }
+}
+
+fn completed_proto(context: &Context, c: &Completed) -> ContainerStatusProto {
+    ContainerStatusProto {
+        container_id: Some(container_id_proto(c.container)),
+        state: Some(ContainerStateProto::CComplete as i32),
+        diagnostics: Some(c.diagnostics.clone()),
+        exit_status: Some(c.exit_status),
+        capability: Some(resource_proto(c.resource, &context.types)),
+        execution_type: Some(ExecutionTypeProto::Guaranteed as i32),
+        ..Default::default()
+    }
+}
+
+fn node_update_proto(update: &NodeUpdate) -> NodeReportProto {
+    let kind = match update.state {
+        NodeState::New | NodeState::Running => NodeUpdateTypeProto::NodeUsable,
+        NodeState::Decommissioning => NodeUpdateTypeProto::NodeDecommissioning,
+        _ => NodeUpdateTypeProto::NodeUnusable,
+    };
+    NodeReportProto {
+        node_id: Some(node_id_proto(&update.node)),
+        node_state: Some(wire::node_state_proto(update.state)),
+        node_update_type: Some(kind as i32),
+        ..Default::default()
+    }
+}
+
+fn update_errors(
+    allocated: &Allocated,
+    updates: &[UpdateContainerRequestProto],
+) -> Vec<UpdateContainerErrorProto> {
+    let error = |(id, reason): &(yarn_types::ContainerId, &'static str)| {
+        let request = updates
+            .iter()
+            .find(|update| wire::container_id(&update.container_id) == Some(*id));
+        UpdateContainerErrorProto {
+            reason: Some((*reason).to_owned()),
+            update_request: request.cloned(),
+            current_container_version: Some(0),
+        }
+    };
+    allocated.update_errors.iter().map(error).collect()
+}
+
+fn finish(context: &Arc<Context>, incoming: Incoming) {
+    let am = match identity(&incoming.caller) {
+        Ok(am) => am,
+        Err(e) => return super::refuse(incoming, e),
+    };
+    let make = |_: &Caller, m: FinishApplicationMasterRequestProto| {
+        let status = m.final_application_status.map(wire::final_status);
+        if status == Some(None) {
+            return Err(errors::yarn("the final application status is unknown"));
+        }
+        Ok(AmRequest::Finish {
+            status: status.flatten().unwrap_or(FinalStatus::Undefined),
+            diagnostics: convert::capped(m.diagnostics().to_owned()),
+            tracking_url: convert::bounded(m.tracking_url().to_owned(), "tracking URL")?,
+        })
+    };
+    event(context, incoming, make, wrap(am), |reply| match reply {
+        Reply::Unregistered(done) => Some(FinishApplicationMasterResponseProto {
+            is_unregistered: Some(done),
+        }),
+        _ => None,
+    });
+}

@@ -1,0 +1,211 @@
+//! Plain pages: applications, nodes, one application.
+//! May touch: the core's read model.
+//! Must not: put a text into a page without escaping it.
+
+use std::fmt::Write as _;
+
+use actix_web::{
+    HttpResponse,
+    http::{StatusCode, header},
+    web::{Data, Path},
+};
+use yarn_types::ApplicationId;
+
+use super::State;
+use crate::rpc::app_urls;
+
+/// `text` for the inside of an element or attribute.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn page(status: StatusCode, title: &str, body: &str) -> HttpResponse {
+    let title = escape(title);
+    let page = format!(
+        "<!DOCTYPE html><html><head><meta charset=\"utf-8\"><title>{title}</title></head><body><p><a href=\"/cluster\">Applications</a> <a href=\"/cluster/nodes\">Nodes</a></p><h1>{title}</h1>{body}</body></html>\n"
+    );
+    HttpResponse::build(status)
+        .content_type("text/html; charset=utf-8")
+        .body(page)
+}
+
+/// A page that says what is wrong.
+pub(super) fn problem(status: StatusCode, text: &str) -> HttpResponse {
+    page(
+        status,
+        status.canonical_reason().unwrap_or("Problem"),
+        &format!("<p>{}</p>", escape(text)),
+    )
+}
+
+fn busy() -> HttpResponse {
+    problem(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "ResourceManager is too busy",
+    )
+}
+
+/// A link to `http://address`, or the text alone when the address is none.
+fn link(url: &str, text: &str) -> String {
+    let text = escape(text);
+    if url.starts_with("http://") || url.starts_with("https://") || url.starts_with('/') {
+        format!("<a href=\"{}\">{text}</a>", escape(url))
+    } else {
+        text
+    }
+}
+
+fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let mut out = String::from("<table border=\"1\"><tr>");
+    for name in head {
+        let _ = write!(out, "<th>{name}</th>");
+    }
+    out.push_str("</tr>");
+    for row in rows {
+        let _ = write!(out, "<tr><td>{}</td></tr>", row.join("</td><td>"));
+    }
+    out.push_str("</table>");
+    out
+}
+
+pub(super) async fn root() -> HttpResponse {
+    HttpResponse::Found()
+        .insert_header((header::LOCATION, "/cluster"))
+        .finish()
+}
+
+pub(super) async fn cluster(state: Data<State>) -> HttpResponse {
+    let Some(view) = state.context.driver.view().await else {
+        return busy();
+    };
+    let row = |app: &std::sync::Arc<rm_core::view::AppReport>| {
+        let urls = app_urls(&state.context, app);
+        vec![
+            link(&format!("/cluster/app/{}", app.id), &app.id.to_string()),
+            escape(&app.user),
+            escape(&app.name),
+            escape(&app.application_type),
+            escape(&app.queue_path),
+            app.state.to_string(),
+            app.final_status.to_string(),
+            link(&urls.tracking, "tracking"),
+        ]
+    };
+    let rows: Vec<_> = view.apps.iter().rev().map(row).collect();
+    let head = [
+        "ID",
+        "User",
+        "Name",
+        "Type",
+        "Queue",
+        "State",
+        "Final status",
+        "Tracking UI",
+    ];
+    page(StatusCode::OK, "Applications", &table(&head, &rows))
+}
+
+pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
+    let Some(view) = state.context.driver.view().await else {
+        return busy();
+    };
+    let types = &state.context.types;
+    let row = |node: &std::sync::Arc<rm_core::view::NodeReport>| {
+        vec![
+            escape(&node.id.to_string()),
+            escape(&node.rack),
+            node.state.to_string(),
+            link(&format!("http://{}", node.http_address), &node.http_address),
+            node.containers.to_string(),
+            escape(&types.show(node.used)),
+            escape(&types.show(node.total)),
+            escape(&node.version),
+            escape(&node.health_report),
+        ]
+    };
+    let rows: Vec<_> = view.nodes.iter().map(row).collect();
+    let head = [
+        "Node",
+        "Rack",
+        "State",
+        "HTTP",
+        "Containers",
+        "Used",
+        "Capability",
+        "Version",
+        "Health",
+    ];
+    page(StatusCode::OK, "Nodes", &table(&head, &rows))
+}
+
+pub(super) async fn app(state: Data<State>, path: Path<String>) -> HttpResponse {
+    let text = path.into_inner();
+    let Ok(id) = text.parse::<ApplicationId>() else {
+        return problem(
+            StatusCode::BAD_REQUEST,
+            &format!("Invalid Application ID: {text}"),
+        );
+    };
+    let found = state
+        .ask(move |rm| Some((rm.app(id)?, rm.attempts(id)?)))
+        .await;
+    let Some(found) = found else { return busy() };
+    let Some((app, attempts)) = found else {
+        return problem(
+            StatusCode::NOT_FOUND,
+            &format!("Application not found: {id}"),
+        );
+    };
+    let urls = app_urls(&state.context, &app);
+    let facts = [
+        ("User", escape(&app.user)),
+        ("Name", escape(&app.name)),
+        ("Application Type", escape(&app.application_type)),
+        ("Queue", escape(&app.queue_path)),
+        ("State", app.state.to_string()),
+        ("Final status", app.final_status.to_string()),
+        ("Tracking URL", link(&urls.tracking, &urls.tracking)),
+        (
+            "Diagnostics",
+            format!("<pre>{}</pre>", escape(&app.diagnostics)),
+        ),
+    ];
+    let facts = facts.map(|(name, value)| vec![name.to_owned(), value]);
+    let attempts: Vec<_> = attempts
+        .iter()
+        .map(|attempt| {
+            let node = attempt.am_node.as_ref();
+            let logs = attempt
+                .am_container
+                .zip(node)
+                .map(|(container, (_, http))| {
+                    let user = &app.user;
+                    link(
+                        &format!("http://{http}/node/containerlogs/{container}/{user}"),
+                        "logs",
+                    )
+                });
+            vec![
+                attempt.id.to_string(),
+                attempt.state.to_string(),
+                node.map_or_else(String::new, |(node, _)| escape(&node.to_string())),
+                logs.unwrap_or_default(),
+                format!("<pre>{}</pre>", escape(&attempt.diagnostics)),
+            ]
+        })
+        .collect();
+    let head = ["Attempt", "State", "Node", "Logs", "Diagnostics"];
+    let body = format!("{}{}", table(&["", ""], &facts), table(&head, &attempts));
+    page(StatusCode::OK, &format!("Application {id}"), &body)
+}
