@@ -3,6 +3,7 @@
 //! Must not: do IO, read clocks, or know a wire format.
 
 pub mod exit;
+pub mod gpu;
 pub mod ids;
 pub mod limits;
 pub mod lookup;
