@@ -100,11 +100,12 @@ fn lanes(conf: &Configuration) -> Result<(ResourceTypes, Calculator), StartError
 }
 
 impl Daemon {
-    /// Starts everything; returns once all ports are open. `conf` has passed the gate.
+    /// Starts everything; returns once all ports are open. `conf` has passed the gate. To be called
+    /// inside a tokio runtime.
     ///
     /// # Errors
     /// The first thing that failed, in one sentence.
-    pub async fn start(conf: &Configuration, reload: Arc<dyn Reload>) -> Result<Self, StartError> {
+    pub fn start(conf: &Configuration, reload: Arc<dyn Reload>) -> Result<Self, StartError> {
         let settings = Settings::read(conf)?;
         let (types, calculator) = lanes(conf)?;
         let core_conf = RmConf::from_lookup(conf, types.clone(), core_calculator(calculator));

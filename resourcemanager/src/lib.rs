@@ -5,6 +5,8 @@
 pub mod auth;
 pub mod boot;
 pub mod driver;
+#[cfg(test)]
+mod fake;
 pub mod hosts;
 pub mod launcher;
 pub mod log;

@@ -163,7 +163,7 @@ async fn serve(
 ) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot watch SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch SIGINT")?;
-    let daemon = Daemon::start(conf, Arc::new(FromFiles(load))).await?;
+    let daemon = Daemon::start(conf, Arc::new(FromFiles(load)))?;
     if let Some(path) = endpoints {
         daemon.write_endpoints(path)?;
     }

@@ -9,7 +9,7 @@ use hadoop_ipc::token::{KeyRing, MasterKey};
 use super::{Auth, random_bytes};
 
 /// Longest sleep, so that a suspended machine catches up soon after.
-const SLEEP_MAX: Duration = Duration::from_secs(60);
+const SLEEP_MAX: Duration = Duration::from_mins(1);
 
 impl Auth {
     /// Does what is due at `now_ms` after start; true when NMTokens are signed with a new key from now

@@ -69,6 +69,9 @@ fn register(context: &Arc<Context>, incoming: Incoming) {
         Err(e) => return super::refuse(incoming, e),
     };
     let make = |_: &Caller, m: RegisterApplicationMasterRequestProto| {
+        if !m.placement_constraints.is_empty() {
+            return Err(no_constraints(am.attempt));
+        }
         Ok(AmRequest::Register {
             host: convert::bounded(m.host().to_owned(), "host")?,
             rpc_port: m.rpc_port(),
@@ -88,6 +91,14 @@ fn register(context: &Arc<Context>, incoming: Incoming) {
             _ => None,
         },
     );
+}
+
+/// What stock says while `yarn.resourcemanager.placement-constraints.handler` is `disabled`.
+fn no_constraints(attempt: ApplicationAttemptId) -> RemoteException {
+    errors::yarn(format!(
+        "Found non empty placement constraints map in RegisterApplicationMasterRequest for application={}, but the configured yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. Rejecting this registerApplicationMaster operation",
+        attempt.app
+    ))
 }
 
 fn wrap(am: Am) -> impl FnOnce(rm_core::CallId, AmRequest) -> Event {

@@ -55,7 +55,7 @@ fn register(context: &Arc<Context>, incoming: Incoming) {
     let decoded = incoming
         .call
         .decode()
-        .and_then(|m| registration(context, m));
+        .and_then(|m| registration(context, &m));
     let mut registration = match decoded {
         Ok(registration) => registration,
         Err(e) => return incoming.reply.err(e),
@@ -92,7 +92,7 @@ fn register(context: &Arc<Context>, incoming: Incoming) {
 
 fn registration(
     context: &Context,
-    m: RegisterNodeManagerRequestProto,
+    m: &RegisterNodeManagerRequestProto,
 ) -> Result<NodeRegistration, RemoteException> {
     let types = &context.types;
     let statuses = m.container_statuses.iter();

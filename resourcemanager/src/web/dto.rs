@@ -81,6 +81,7 @@ pub(super) struct AppRoot {
 }
 
 /// `AppInfo`.
+#[allow(clippy::struct_field_names, reason = "Hadoop's own field names")]
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct App {
