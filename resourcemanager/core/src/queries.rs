@@ -327,7 +327,3 @@ fn final_status(app: &App) -> FinalStatus {
     let told = app.current().and_then(|attempt| attempt.final_status);
     told.unwrap_or_else(|| app.state.outcome())
 }
-
-#[cfg(test)]
-#[path = "queries_test.rs"]
-mod tests;

@@ -235,6 +235,7 @@ impl Rm {
             if !add.is_empty() || !remove.is_empty() {
                 self.sched.update_blacklist(idx, add, remove);
             }
+            self.discount_undelivered(idx, &mut request);
             if !request.asks.is_empty() {
                 self.sched.update_asks(self.now, idx, &request.asks);
             }
@@ -243,6 +244,33 @@ impl Rm {
             response_id,
             update_errors,
         })
+    }
+
+    /// Counts in a call are absolute, as of the last answer that the ApplicationMaster read. What
+    /// was granted since is on its way with this call's answer and must not be granted again.
+    fn discount_undelivered(&self, idx: AppIdx, request: &mut Allocate) {
+        let attempt = self.apps.get(&idx).and_then(|app| app.attempts.last());
+        let Some(attempt) = attempt.filter(|a| !a.outbox.granted.is_empty()) else {
+            return;
+        };
+        let undelivered = attempt
+            .outbox
+            .granted
+            .iter()
+            .filter_map(|c| self.containers.get(c));
+        for container in undelivered {
+            let node = &self.nodes[container.node.at()];
+            for ask in &mut request.asks {
+                let same_key = ask.priority == container.priority
+                    && ask.allocation_request_id == container.allocation_request_id
+                    && ask.capability == container.resource;
+                let same_place =
+                    *ask.place == *"*" || ask.place == node.id.host || ask.place == node.rack;
+                if same_key && same_place {
+                    ask.count = (ask.count - 1).max(0);
+                }
+            }
+        }
     }
 
     /// A call came: the ApplicationMaster lives. One that unregistered has its own deadline.

@@ -1,3 +1,31 @@
-//! Tests.
-//! May touch: the tested module.
-//! Must not: sleep.
+//! The table of a node's transitions, row by row.
+//! May touch: the table.
+//! Must not: repeat its code.
+
+use yarn_types::NodeState as S;
+
+use super::{NodeEvent as E, after, is_active};
+
+#[test]
+fn a_node_leaves_only_while_active_and_comes_back_only_by_registering() {
+    for state in S::ALL.iter().copied() {
+        assert_eq!(after(state, E::Registered), Some(S::Running));
+        assert_eq!(after(state, E::RegisteredUnhealthy), Some(S::Unhealthy));
+        for (event, gone) in [
+            (E::Expire, S::Lost),
+            (E::Shutdown, S::Shutdown),
+            (E::Decommission, S::Decommissioned),
+            (E::Rebooting, S::Rebooted),
+        ] {
+            assert_eq!(
+                after(state, event),
+                is_active(state).then_some(gone),
+                "{state} {event:?}"
+            );
+        }
+        let sick = (state == S::Running).then_some(S::Unhealthy);
+        assert_eq!(after(state, E::Sick), sick);
+        let healthy = (state == S::Unhealthy).then_some(S::Running);
+        assert_eq!(after(state, E::Healthy), healthy);
+    }
+}

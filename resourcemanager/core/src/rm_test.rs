@@ -1,3 +1,0 @@
-//! Tests.
-//! May touch: the tested module.
-//! Must not: sleep.
