@@ -83,6 +83,8 @@ def environment(directory, conf):
         "HOME": str(directory / "home"),
         "LANG": "C.UTF-8",
         "TZ": "UTC",
+        # As Hadoop's own start script does.
+        "MALLOC_ARENA_MAX": "4",
         "PYSPARK_PYTHON": caches.python_for_spark(),
         "SPARK_CONF_DIR": str(directory / "spark-conf"),
     }
@@ -101,6 +103,9 @@ def site(directory, ports, overrides):
         "yarn.nodemanager.resource.cpu-vcores": "8",
         "yarn.nodemanager.pmem-check-enabled": "true",
         "yarn.nodemanager.vmem-check-enabled": "false",
+        # Left at its default, true, stock 3.5 leaves memory to cgroups even where it uses none,
+        # and its poll kills nothing.
+        "yarn.nodemanager.resource.memory.enforced": "false",
         "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.9",
         "yarn.log-aggregation-enable": "false",
         "yarn.resourcemanager.am.max-attempts": "2",
@@ -197,6 +202,7 @@ def write_conf(conf, properties):
     write_xml(conf / "core-site.xml", {"fs.defaultFS": "file:///"})
     write_xml(conf / "yarn-site.xml", properties)
     write_xml(conf / "capacity-scheduler.xml", QUEUES)
+    write_xml(conf / "resource-types.xml", {"yarn.resource-types": "yarn.io/gpu"})
     (conf / "log4j.properties").write_text(LOG4J)
 
 

@@ -1,0 +1,57 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.util.ToolRunner;
+import org.apache.hadoop.yarn.client.cli.ApplicationCLI;
+import org.apache.hadoop.yarn.client.cli.ClusterCLI;
+import org.apache.hadoop.yarn.client.cli.NodeCLI;
+import org.apache.hadoop.yarn.client.cli.QueueCLI;
+import org.apache.hadoop.yarn.client.cli.YarnCLI;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+
+/** Runs a command of the stock CLI the way its own main does, and keeps what it prints. */
+final class Cli {
+  private Cli() {
+  }
+
+  private static YarnCLI named(String name) throws Exception {
+    switch (name) {
+      case "ApplicationCLI":
+        return new ApplicationCLI();
+      case "NodeCLI":
+        return new NodeCLI();
+      case "QueueCLI":
+        return new QueueCLI();
+      default:
+        return new ClusterCLI();
+    }
+  }
+
+  static Map<String, Object> run(Configuration conf, JsonNode request) throws Exception {
+    ByteArrayOutputStream kept = new ByteArrayOutputStream();
+    PrintStream printer = new PrintStream(kept, true, "UTF-8");
+    String[] words = new String[request.get("args").size()];
+    for (int i = 0; i < words.length; i++) {
+      words[i] = request.get("args").get(i).asText();
+    }
+    PrintStream before = System.out;
+    System.setOut(printer);
+    YarnCLI cli = null;
+    int code;
+    try {
+      cli = named(request.get("class").asText());
+      cli.setConf(new YarnConfiguration(conf));
+      cli.setSysOutPrintStream(printer);
+      cli.setSysErrPrintStream(printer);
+      code = ToolRunner.run(cli, words);
+    } finally {
+      System.setOut(before);
+      if (cli != null) {
+        cli.stop();
+      }
+    }
+    return Map.of("rc", code, "text", kept.toString("UTF-8"));
+  }
+}
