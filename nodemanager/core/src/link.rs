@@ -124,11 +124,8 @@ impl Link {
         self.in_flight = false;
         self.failures = self.failures.saturating_add(1);
         let since = *self.failing_since.get_or_insert(now);
-        if self
-            .conf
-            .connect_wait_ms_max
-            .is_some_and(|max| now.since(since) >= max)
-        {
+        let give_up_at = self.conf.connect_wait_ms_max.map(|max| since.plus(max));
+        if give_up_at.is_some_and(|at| now >= at) {
             self.close();
             return false;
         }
@@ -140,7 +137,9 @@ impl Link {
         } else {
             self.conf.quick_interval_ms
         };
-        self.due = now.plus(wait);
+        let due = now.plus(wait);
+        // The last attempt is made when the time is over, not a slow interval later.
+        self.due = give_up_at.map_or(due, |at| due.min(at));
         true
     }
 

@@ -1,0 +1,475 @@
+//! Starts the parts of the NodeManager in order, waits for the end, stops them.
+//! May touch: everything once; signals, the endpoints file.
+//! Must not: decide anything after the start.
+
+use std::{
+    collections::BTreeMap,
+    net::{SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use hadoop_ipc::server::{AuthPolicy, Server, ServerOptions};
+use nm_core::{Event, launch::NodeFacts};
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+use yarn_conf::{Configuration, Daemon, HostPort, LoadError, LoadOptions, Problem, gate};
+use yarn_types::NodeId;
+
+use crate::{
+    driver::{self, Hands, Inbox, wall_ms},
+    exec::{
+        account::account_for,
+        deletion::Deleter,
+        dirs,
+        disks::DiskRules,
+        launch::Binaries,
+        localizer::{Localizer, LocalizerConf},
+        monitor::{Monitor, MonitorConf},
+        recover,
+    },
+    health::{self, Disks},
+    keys::TokenKeys,
+    monitor,
+    rpc::Containers,
+    runner::{Runner, Tools},
+    settings::{self, Settings},
+    tracker::{Facts, Tracker},
+    web,
+};
+
+/// Threads that delete (`yarn.nodemanager.delete.thread-count`).
+const DELETE_THREADS: u32 = 4;
+
+/// What the command line says.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// `-D key=value`.
+    pub overrides: Vec<(String, String)>,
+    /// `--endpoints-file`.
+    pub endpoints_file: Option<PathBuf>,
+    /// The programs that the node starts; beside the executable when not given.
+    pub binaries: Option<Binaries>,
+}
+
+/// Why the node does not start, in one sentence.
+#[derive(Debug, Error)]
+pub enum BootError {
+    /// The configuration cannot be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A key has a bad value.
+    #[error(transparent)]
+    Problem(#[from] Problem),
+    /// Keys that this node refuses.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Refused(Vec<Problem>),
+    /// A port that is not to be had.
+    #[error("cannot listen on {address} ({key}): {source}")]
+    Listen {
+        /// Where.
+        address: String,
+        /// Which key says so.
+        key: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Anything else, with its place in the text.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// A node that runs.
+#[derive(Debug)]
+pub struct Node {
+    /// Id of the node.
+    pub id: NodeId,
+    /// Port of the web server.
+    pub http_port: u16,
+    inbox: Inbox,
+    runner: Arc<Runner>,
+    server: Server,
+    web: actix_web::dev::ServerHandle,
+    exit: mpsc::UnboundedReceiver<(i32, String)>,
+    registered: oneshot::Receiver<()>,
+    endpoints_file: Option<PathBuf>,
+}
+
+/// Reads the configuration and judges every key of it.
+///
+/// # Errors
+/// What cannot be read, and keys that are refused.
+pub fn configuration(options: &Options) -> Result<(Configuration, gate::Gate), BootError> {
+    let env: BTreeMap<String, String> = std::env::vars().collect();
+    let dir = yarn_conf::resolve_dir(options.config.as_deref(), &env)?;
+    let text = |name: &str| env.get(name).cloned().unwrap_or_default();
+    let here = std::env::current_dir()
+        .map(|d| d.display().to_string())
+        .unwrap_or_default();
+    let properties = yarn_conf::system_properties(&own_name(), &text("HOME"), "/tmp", &here);
+    let load = LoadOptions {
+        overrides: options.overrides.clone(),
+        env,
+        properties,
+        ..LoadOptions::new(dir, Daemon::NodeManager)
+    };
+    let conf = Configuration::load(&load)?;
+    let gate = gate::check(Daemon::NodeManager, &conf);
+    if gate.refused.is_empty() {
+        Ok((conf, gate))
+    } else {
+        Err(BootError::Refused(gate.refused))
+    }
+}
+
+/// Name of the account that this process runs as.
+fn own_name() -> String {
+    let uid = nix::unistd::Uid::effective();
+    let user = nix::unistd::User::from_uid(uid).ok().flatten();
+    user.map_or_else(|| uid.to_string(), |u| u.name)
+}
+
+/// Starts a node: configuration, directories, ports, threads; then it registers.
+///
+/// # Errors
+/// The first thing that does not work, in one sentence.
+pub async fn start(options: Options) -> Result<Node, BootError> {
+    let (conf, gate) = configuration(&options)?;
+    for warning in &gate.warnings {
+        tracing::warn!("{warning}");
+    }
+    if !gate.without_effect.is_empty() {
+        tracing::info!(
+            keys = gate.without_effect.join(","),
+            "keys without effect here"
+        );
+    }
+    let executor = conf.dir().map(settings::executor_cfg).transpose();
+    let executor = executor.map_err(BootError::Other)?.unwrap_or_default();
+    let settings = Settings::read(&conf, &executor)?;
+    let binaries = match options.binaries {
+        Some(binaries) => binaries,
+        None => Binaries::beside_executable().map_err(|e| BootError::Other(e.to_string()))?,
+    };
+    open(settings, binaries, options.endpoints_file).await
+}
+
+async fn open(
+    settings: Settings,
+    binaries: Binaries,
+    endpoints_file: Option<PathBuf>,
+) -> Result<Node, BootError> {
+    let started_wall_ms = wall_ms();
+    // A local-user that does not exist is said now, not by the first container.
+    account_for("nobody", &settings.accounts).map_err(|e| BootError::Other(e.to_string()))?;
+    let delay_s = i64::try_from(settings.localizer.delete_delay_s).unwrap_or(i64::MAX);
+    let deleter = Deleter::new(DELETE_THREADS, delay_s);
+    let disks = directories(&settings, &deleter, started_wall_ms).await?;
+    let report = {
+        let disks = disks.clone();
+        let look = tokio::task::spawn_blocking(move || disks.check());
+        look.await.map_err(|e| BootError::Other(e.to_string()))?
+    };
+
+    let (inbox, waiting) = driver::inbox();
+    let keys = Arc::new(TokenKeys::new());
+    let service = Containers {
+        inbox: inbox.clone(),
+        keys: Arc::clone(&keys),
+        types: settings.types.clone(),
+    };
+    let rpc_key = "yarn.nodemanager.address";
+    let bind = resolve(&settings.rpc_bind, rpc_key).await?;
+    let listen = |key, address: &HostPort| {
+        let address = address.to_string();
+        move |source| BootError::Listen {
+            address,
+            key,
+            source,
+        }
+    };
+    let mut server = ServerOptions::new(bind, AuthPolicy::TokenOnly(Arc::clone(&keys) as _));
+    server.frame_bytes_max = settings.frame_bytes_max;
+    let server =
+        Server::bind(server, Arc::new(service)).map_err(listen(rpc_key, &settings.rpc_bind))?;
+    let id = NodeId::new(settings.node_host.as_str(), server.local_addr().port());
+    keys.set_node(id.clone());
+    let web_key = "yarn.nodemanager.webapp.address";
+    let listener = TcpListener::bind(resolve(&settings.web_bind, web_key).await?)
+        .and_then(|l| Ok((l.local_addr()?.port(), l)))
+        .map_err(listen(web_key, &settings.web_bind))?;
+    let (http_port, listener) = listener;
+    let site = web::Site {
+        inbox: inbox.clone(),
+        node: id.clone(),
+        http_port,
+        log_dirs: settings.log_dirs.clone(),
+        total: settings.total,
+        types: settings.types.clone(),
+        monitor: settings.monitor,
+        started_wall_ms,
+    };
+    let serving = web::server(site, listener).map_err(listen(web_key, &settings.web_bind))?;
+    let web = serving.handle();
+    tokio::spawn(serving);
+
+    let tools = tools(&settings, &id, http_port, &inbox, &keys, binaries, deleter);
+    let watched = Arc::clone(&tools.monitor);
+    let health = disks.health(&report);
+    let runner = Arc::new(Runner::new(tools, report));
+    let (exit_sender, exit) = mpsc::unbounded_channel();
+    let (work_sender, work) = mpsc::unbounded_channel();
+    let (registered_sender, registered) = oneshot::channel();
+    let hands = Hands {
+        runner: Arc::clone(&runner),
+        tracker: work_sender,
+        exit: exit_sender,
+    };
+    waiting
+        .start(settings.core.clone(), hands)
+        .map_err(|e| BootError::Other(format!("cannot start the driver thread: {e}")))?;
+    let tracker = Tracker {
+        facts: Facts {
+            node: id.clone(),
+            http_port,
+            total: settings.total,
+            physical: settings.physical,
+            types: settings.types.clone(),
+            user: own_name(),
+            rm_version_min: settings.rm_version_min.clone(),
+        },
+        addresses: settings.tracker.clone(),
+        keys,
+        inbox: inbox.clone(),
+        registered: Some(registered_sender),
+    };
+    tokio::spawn(tracker.run(work));
+    loops(&settings, &inbox, &runner, watched, disks);
+    inbox.event(Event::Health(health));
+    inbox.event(Event::Begin);
+    Ok(Node {
+        id,
+        http_port,
+        inbox,
+        runner,
+        server,
+        web,
+        exit,
+        registered,
+        endpoints_file,
+    })
+}
+
+/// Makes and clears directories, ends what a predecessor left.
+async fn directories(
+    settings: &Settings,
+    deleter: &Deleter,
+    wall_ms: i64,
+) -> Result<Disks, BootError> {
+    let disks = Disks {
+        local_dirs: settings.local_dirs.clone(),
+        log_dirs: settings.log_dirs.clone(),
+        rules: settings.disks.unwrap_or(DiskRules {
+            // Checks are off: a directory counts as long as it can be used at all.
+            used_percent_max: 100.0,
+            free_mb_min: 0,
+            healthy_fraction_min: 0.0,
+        }),
+    };
+    let (look, deleter) = (disks.clone(), deleter.clone());
+    let runtime = tokio::runtime::Handle::current();
+    let made = tokio::task::spawn_blocking(move || {
+        let _inside = runtime.enter();
+        let before = recover::kill_predecessor(&look.local_dirs);
+        if !before.killed.is_empty() || !before.left.is_empty() {
+            tracing::warn!(
+                containers = before.containers.len(), killed = before.killed.len(),
+                left = ?before.left, "ended what an earlier NodeManager left"
+            );
+        }
+        recover::clear_local_dirs(&look.local_dirs, wall_ms, &deleter);
+        let local = look.local_dirs.iter().map(|d| dirs::init_local_dir(d));
+        let log = look.log_dirs.iter().map(|d| dirs::init_log_dir(d));
+        // One bad disk of several is a matter of health; none that works ends the start.
+        let mut usable = [false, false];
+        let mut last = None;
+        let kinds = local.map(|r| (0, r)).chain(log.map(|r| (1, r)));
+        for (kind, result) in kinds {
+            match result {
+                Ok(()) => usable[kind] = true,
+                Err(e) => {
+                    tracing::warn!(error = %e, "a directory is not usable");
+                    last = Some(e.to_string());
+                }
+            }
+        }
+        match usable {
+            [true, true] => Ok(()),
+            [local, _] => {
+                let key = if local { "log-dirs" } else { "local-dirs" };
+                let why = last.unwrap_or_default();
+                Err(format!(
+                    "no directory of yarn.nodemanager.{key} is usable: {why}"
+                ))
+            }
+        }
+    });
+    made.await
+        .map_err(|e| BootError::Other(e.to_string()))?
+        .map_err(BootError::Other)?;
+    Ok(disks)
+}
+
+fn tools(
+    settings: &Settings,
+    id: &NodeId,
+    http_port: u16,
+    inbox: &Inbox,
+    keys: &Arc<TokenKeys>,
+    binaries: Binaries,
+    deleter: Deleter,
+) -> Tools {
+    let count = |n: i64| u32::try_from(n).unwrap_or(1).max(1);
+    let monitor = Monitor::new(MonitorConf {
+        check_pmem: settings.monitor.pmem_check,
+        check_vmem: settings.monitor.vmem_check,
+        node_vcores: count(settings.total.vcores()),
+        processors: count(settings.physical.vcores()),
+    });
+    let cache = LocalizerConf {
+        files_per_dir_max: settings.localizer.files_per_directory_max,
+        target_bytes: settings.localizer.cache_target_mb << 20,
+        ..LocalizerConf::default()
+    };
+    Tools {
+        inbox: inbox.clone(),
+        runtime: tokio::runtime::Handle::current(),
+        localizer: Arc::new(Localizer::new(binaries.clone(), cache, deleter.clone())),
+        binaries,
+        deleter,
+        monitor: Arc::new(Mutex::new(monitor)),
+        keys: Arc::clone(keys),
+        node: NodeFacts {
+            nm_host: id.host.to_string(),
+            nm_port: id.port,
+            nm_http_port: http_port,
+            home_dir: settings.launch.home_dir.clone(),
+            whitelist: settings.launch.env_whitelist.clone(),
+            admin_env: settings.launch.admin_env.clone(),
+            force_path: settings.launch.force_path.clone(),
+            nm_env: std::env::vars().collect(),
+        },
+        accounts: settings.accounts.clone(),
+        launch: settings.launch.clone(),
+        limits: settings.monitor,
+        local_dirs: settings.local_dirs.clone(),
+        log_dirs: settings.log_dirs.clone(),
+        types: settings.types.clone(),
+    }
+}
+
+fn loops(
+    settings: &Settings,
+    inbox: &Inbox,
+    runner: &Arc<Runner>,
+    watched: Arc<Mutex<Monitor>>,
+    disks: Disks,
+) {
+    if settings.monitor.enabled {
+        tokio::spawn(monitor::watch(
+            watched,
+            inbox.clone(),
+            settings.monitor.interval_ms,
+        ));
+    }
+    if settings.disks.is_some() {
+        let (runner, inbox) = (Arc::clone(runner), inbox.clone());
+        tokio::spawn(health::watch(
+            disks,
+            runner,
+            inbox,
+            settings.disk_interval_ms,
+        ));
+    }
+    let cache = Arc::clone(runner.localizer());
+    let interval_ms = settings.localizer.cleanup_interval_ms;
+    tokio::spawn(monitor::fit_cache(
+        cache,
+        settings.local_dirs.clone(),
+        interval_ms,
+    ));
+}
+
+async fn resolve(address: &HostPort, key: &'static str) -> Result<SocketAddr, BootError> {
+    let text = address.to_string();
+    let fault = |source| BootError::Listen {
+        address: text.clone(),
+        key,
+        source,
+    };
+    let mut found = tokio::net::lookup_host(&text).await.map_err(fault)?;
+    found.next().ok_or_else(|| {
+        fault(std::io::Error::new(
+            std::io::ErrorKind::NotFound,
+            "the host has no address",
+        ))
+    })
+}
+
+/// Asks a node to end; cheap to copy.
+#[derive(Clone, Debug)]
+pub struct Stopper(Inbox);
+
+impl Stopper {
+    /// Ends containers, says goodbye, then [`Node::ended`] returns.
+    pub fn stop(&self, reason: &str) {
+        let reason = reason.to_owned();
+        self.0.event(Event::Shutdown { reason });
+    }
+}
+
+impl Node {
+    /// By which the node is asked to end its containers and itself.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.inbox.clone())
+    }
+
+    /// Waits for the first registration, then writes the endpoints file; or for the end, whose
+    /// exit code and reason it gives.
+    pub async fn registered(&mut self) -> Option<(i32, String)> {
+        tokio::select! {
+            end = self.exit.recv() => return Some(end.unwrap_or_default()),
+            Ok(()) = &mut self.registered => {}
+        }
+        if let Some(path) = &self.endpoints_file {
+            let NodeId { host, port } = &self.id;
+            let text = format!("rpc={host}:{port}\nhttp={host}:{}\n", self.http_port);
+            if let Err(e) = write_whole(path, &text) {
+                tracing::error!(path = %path.display(), error = %e, "no endpoints file");
+            }
+        }
+        None
+    }
+
+    /// Waits for the end: exit code of the process and the reason.
+    pub async fn ended(&mut self) -> (i32, String) {
+        self.exit.recv().await.unwrap_or_default()
+    }
+
+    /// Closes ports and ends what is left.
+    pub async fn close(self) {
+        self.runner.kill_all();
+        self.web.stop(false).await;
+        self.server.shutdown().await;
+    }
+}
+
+/// Writes a file so that readers see all of it or none.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut tmp = path.as_os_str().to_owned();
+    tmp.push(".tmp");
+    std::fs::write(&tmp, text)?;
+    std::fs::rename(&tmp, path)
+}

@@ -1,0 +1,374 @@
+//! The client of ResourceTracker: carries out the core's registrations and heartbeats.
+//! May touch: one connection to the ResourceManager, token keys, the inbox.
+//! Must not: decide when to send, retry or give up (the core does).
+
+use std::{sync::Arc, time::Duration};
+
+use hadoop_ipc::{
+    client::{Auth, CallError, Client, ClientOptions},
+    token::MasterKey,
+};
+use nm_core::{ContainerReport, Event, Health, HeartbeatAnswer, NodeAction};
+use tokio::sync::mpsc::UnboundedReceiver;
+use yarn_conf::HostPort;
+use yarn_proto::{
+    convert as ids,
+    server::{
+        MasterKeyProto, NodeActionProto, NodeHealthStatusProto, NodeHeartbeatRequestProto,
+        NodeHeartbeatResponseProto, NodeStatusProto, RegisterNodeManagerRequestProto,
+        RegisterNodeManagerResponseProto, UnRegisterNodeManagerRequestProto,
+        UnRegisterNodeManagerResponseProto,
+    },
+    yarn::SignalContainerCommandProto,
+};
+use yarn_types::{ApplicationId, NodeId, Resource, ResourceTypes};
+
+use crate::{
+    driver::{Inbox, Work},
+    keys::TokenKeys,
+    rpc,
+};
+
+/// Name of the protocol on the wire.
+pub const PROTOCOL: &str = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB";
+/// Version that this node claims; ResourceManagers compare it with their minimum.
+pub const VERSION: &str = "3.5.0";
+/// Time for a goodbye.
+const UNREGISTER_TIMEOUT: Duration = Duration::from_secs(3);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+const CALL_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// What the tracker tells of this node.
+#[derive(Debug)]
+pub struct Facts {
+    /// Id of the node.
+    pub node: NodeId,
+    /// Port of the web server.
+    pub http_port: u16,
+    /// What the node offers.
+    pub total: Resource,
+    /// What the machine has.
+    pub physical: Resource,
+    /// Resource lanes.
+    pub types: ResourceTypes,
+    /// User on whose behalf the node calls.
+    pub user: String,
+    /// `yarn.nodemanager.resourcemanager.minimum.version`.
+    pub rm_version_min: String,
+}
+
+/// The tracker's task.
+#[derive(Debug)]
+pub struct Tracker {
+    /// What to tell.
+    pub facts: Facts,
+    /// Where ResourceManagers are; tried in turn.
+    pub addresses: Vec<HostPort>,
+    /// Keys to keep up to date.
+    pub keys: Arc<TokenKeys>,
+    /// The core.
+    pub inbox: Inbox,
+    /// Told once the first registration is through.
+    pub registered: Option<tokio::sync::oneshot::Sender<()>>,
+}
+
+/// An answer that is no answer.
+#[derive(Debug, thiserror::Error)]
+enum TrackerError {
+    #[error("{address}: {source}")]
+    Call { address: String, source: CallError },
+    #[error("registration response of {address} lacks {field}")]
+    Lacks {
+        address: String,
+        field: &'static str,
+    },
+}
+
+impl Tracker {
+    /// Does `work` in order until its sender is gone.
+    pub async fn run(mut self, mut work: UnboundedReceiver<Work>) {
+        let mut client: Option<Client> = None;
+        let mut turn = 0;
+        while let Some(work) = work.recv().await {
+            let address = self.addresses[turn % self.addresses.len()].to_string();
+            let done = self.carry_out(work, &mut client, &address).await;
+            match done {
+                Ok(event) => self.inbox.event(event),
+                Err(e) => {
+                    // A node that this ResourceManager does not serve may be served by the next.
+                    turn = turn.wrapping_add(1);
+                    client = None;
+                    tracing::warn!(error = %e, "ResourceManager does not answer");
+                    self.inbox.event(Event::RmUnreachable {
+                        reason: e.to_string(),
+                    });
+                }
+            }
+        }
+    }
+
+    async fn carry_out(
+        &mut self,
+        work: Work,
+        client: &mut Option<Client>,
+        address: &str,
+    ) -> Result<Event, TrackerError> {
+        match work {
+            Work::Register {
+                containers,
+                applications,
+                health,
+            } => {
+                let request = self.registration(&containers, &applications, &health);
+                let answer = call(self, client, address, "registerNodeManager", &request).await?;
+                self.on_registered(answer, address)
+            }
+            Work::Heartbeat {
+                response_id,
+                containers,
+                health,
+            } => {
+                let request = self.heartbeat(response_id, &containers, &health);
+                let answer = call(self, client, address, "nodeHeartbeat", &request).await?;
+                Ok(self.on_heartbeat(answer))
+            }
+            Work::Unregister => {
+                let node_id = Some(ids::node_id_proto(&self.facts.node));
+                let request = UnRegisterNodeManagerRequestProto { node_id };
+                let goodbye = call::<_, UnRegisterNodeManagerResponseProto>(
+                    self,
+                    client,
+                    address,
+                    "unRegisterNodeManager",
+                    &request,
+                );
+                match tokio::time::timeout(UNREGISTER_TIMEOUT, goodbye).await {
+                    Ok(Ok(_)) => tracing::info!("unregistered from the ResourceManager"),
+                    Ok(Err(e)) => tracing::warn!(error = %e, "not unregistered"),
+                    Err(_) => tracing::warn!("not unregistered: no answer in time"),
+                }
+                Ok(Event::Unregistered)
+            }
+        }
+    }
+
+    fn registration(
+        &self,
+        containers: &[ContainerReport],
+        applications: &[ApplicationId],
+        health: &Health,
+    ) -> RegisterNodeManagerRequestProto {
+        let facts = &self.facts;
+        RegisterNodeManagerRequestProto {
+            node_id: Some(ids::node_id_proto(&facts.node)),
+            http_port: Some(i32::from(facts.http_port)),
+            resource: Some(ids::resource_proto(facts.total, &facts.types)),
+            nm_version: Some(VERSION.to_owned()),
+            container_statuses: containers
+                .iter()
+                .map(|c| rpc::nm_status(c, &facts.types))
+                .collect(),
+            running_applications: applications
+                .iter()
+                .copied()
+                .map(ids::app_id_proto)
+                .collect(),
+            physical_resource: Some(ids::resource_proto(facts.physical, &facts.types)),
+            node_status: Some(self.status(0, &[], health)),
+            ..Default::default()
+        }
+    }
+
+    fn heartbeat(
+        &self,
+        response_id: i32,
+        containers: &[ContainerReport],
+        health: &Health,
+    ) -> NodeHeartbeatRequestProto {
+        let (nm, container) = self.keys.current();
+        NodeHeartbeatRequestProto {
+            node_status: Some(self.status(response_id, containers, health)),
+            last_known_container_token_master_key: container.as_ref().map(key_proto),
+            last_known_nm_token_master_key: nm.as_ref().map(key_proto),
+            ..Default::default()
+        }
+    }
+
+    fn status(
+        &self,
+        response_id: i32,
+        containers: &[ContainerReport],
+        health: &Health,
+    ) -> NodeStatusProto {
+        let types = &self.facts.types;
+        NodeStatusProto {
+            node_id: Some(ids::node_id_proto(&self.facts.node)),
+            response_id: Some(response_id),
+            containers_statuses: containers.iter().map(|c| rpc::status(c, types)).collect(),
+            node_health_status: Some(NodeHealthStatusProto {
+                is_node_healthy: Some(health.healthy),
+                health_report: Some(health.report.clone()),
+                last_health_report_time: Some(health.checked_wall_ms),
+            }),
+            ..Default::default()
+        }
+    }
+
+    fn on_registered(
+        &mut self,
+        answer: RegisterNodeManagerResponseProto,
+        address: &str,
+    ) -> Result<Event, TrackerError> {
+        if answer.node_action() == NodeActionProto::Shutdown {
+            let diagnostics = answer.diagnostics_message.unwrap_or_default();
+            return Ok(Event::RegistrationRefused { diagnostics });
+        }
+        if let Some(diagnostics) = version_fault(&self.facts.rm_version_min, answer.rm_version()) {
+            return Ok(Event::RegistrationRefused { diagnostics });
+        }
+        let lacks = |field| TrackerError::Lacks {
+            address: address.to_owned(),
+            field,
+        };
+        let rm_identifier = answer.rm_identifier.ok_or_else(|| lacks("rm_identifier"))?;
+        let nm = answer
+            .nm_token_master_key
+            .ok_or_else(|| lacks("nm_token_master_key"))?;
+        let container = answer
+            .container_token_master_key
+            .ok_or_else(|| lacks("container_token_master_key"))?;
+        self.keys
+            .set(Some(master_key(nm)), Some(master_key(container)));
+        tracing::info!(
+            node = %self.facts.node, rm_identifier, total = %self.facts.types.show(self.facts.total),
+            "registered with ResourceManager at {address}"
+        );
+        if let Some(registered) = self.registered.take() {
+            let _ = registered.send(());
+        }
+        Ok(Event::Registered { rm_identifier })
+    }
+
+    fn on_heartbeat(&self, answer: NodeHeartbeatResponseProto) -> Event {
+        let action = match answer.node_action() {
+            NodeActionProto::Normal => NodeAction::Normal,
+            NodeActionProto::Resync => NodeAction::Resync,
+            NodeActionProto::Shutdown => NodeAction::Shutdown,
+        };
+        if action != NodeAction::Normal {
+            let why = answer.diagnostics_message();
+            tracing::warn!(?action, why, "the ResourceManager wants something");
+        }
+        let signals = answer.containers_to_signal.iter().filter_map(|s| {
+            let command = SignalContainerCommandProto::try_from(s.command).ok()?;
+            Some((ids::container_id(&s.container_id)?, rpc::signal_of(command)))
+        });
+        let containers_to_signal = signals.collect();
+        let known = |list: &[_]| list.iter().filter_map(ids::container_id).collect();
+        let event = HeartbeatAnswer {
+            response_id: answer.response_id(),
+            action,
+            diagnostics: answer.diagnostics_message().to_owned(),
+            next_interval_ms: answer.next_heart_beat_interval(),
+            containers_to_cleanup: known(&answer.containers_to_cleanup),
+            applications_to_cleanup: answer
+                .applications_to_cleanup
+                .iter()
+                .filter_map(ids::app_id)
+                .collect(),
+            containers_to_be_removed: known(&answer.containers_to_be_removed_from_nm),
+            containers_to_signal,
+        };
+        self.keys.set(
+            answer.nm_token_master_key.map(master_key),
+            answer.container_token_master_key.map(master_key),
+        );
+        Event::HeartbeatAnswered(Box::new(event))
+    }
+}
+
+/// One call over the open connection, or over a new one.
+async fn call<Req, Resp>(
+    tracker: &Tracker,
+    client: &mut Option<Client>,
+    address: &str,
+    method: &str,
+    request: &Req,
+) -> Result<Resp, TrackerError>
+where
+    Req: prost::Message,
+    Resp: prost::Message + Default,
+{
+    let failed = |source| TrackerError::Call {
+        address: address.to_owned(),
+        source,
+    };
+    let open = match client.take().filter(Client::is_open) {
+        Some(open) => open,
+        None => connect(address, &tracker.facts.user)
+            .await
+            .map_err(failed)?,
+    };
+    let answer = open.call(method, request).await.map_err(failed);
+    *client = Some(open);
+    answer
+}
+
+async fn connect(address: &str, user: &str) -> Result<Client, CallError> {
+    let options = ClientOptions {
+        connect_timeout: CONNECT_TIMEOUT,
+        call_timeout: CALL_TIMEOUT,
+        ..ClientOptions::default()
+    };
+    let auth = Auth::Simple {
+        user: user.to_owned(),
+    };
+    Client::connect(address, PROTOCOL, auth, options).await
+}
+
+fn key_proto(key: &MasterKey) -> MasterKeyProto {
+    MasterKeyProto {
+        key_id: Some(key.id),
+        bytes: Some(key.bytes.clone()),
+    }
+}
+
+fn master_key(proto: MasterKeyProto) -> MasterKey {
+    MasterKey {
+        id: proto.key_id(),
+        bytes: proto.bytes.unwrap_or_default(),
+    }
+}
+
+/// `NodeStatusUpdaterImpl.registerWithRM`: why a ResourceManager of version `rm` is too old.
+fn version_fault(minimum: &str, rm: &str) -> Option<String> {
+    let minimum = match minimum {
+        "NONE" => return None,
+        "EqualToNM" => VERSION,
+        other => other,
+    };
+    if rm.is_empty() {
+        return Some(format!(
+            "The Resource Manager's did not return a version. Valid version cannot be checked, \
+             {minimum} is wanted"
+        ));
+    }
+    (numbers(rm) < numbers(minimum)).then(|| {
+        format!(
+            "Shutting down the Node Manager on RM version error, RM version {rm} is older than \
+             {minimum}"
+        )
+    })
+}
+
+/// Leading numbers of a dotted version.
+fn numbers(version: &str) -> Vec<u64> {
+    version
+        .split(['.', '-'])
+        .map_while(|part| part.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "tracker_test.rs"]
+mod tests;

@@ -1,0 +1,94 @@
+//! JSON of `/ws/v1/node`, field names as Hadoop's NMWebServices.
+//! May touch: records.
+//! Must not: ask anybody anything.
+
+use serde::Serialize;
+
+/// Root of `/info`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NodeInfoRoot {
+    pub node_info: NodeInfo,
+}
+
+/// `NodeInfo`. The totals are what the node offers, not what is used.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NodeInfo {
+    pub health_report: String,
+    #[serde(rename = "totalVmemAllocatedContainersMB")]
+    pub total_vmem_mb: i64,
+    #[serde(rename = "totalPmemAllocatedContainersMB")]
+    pub total_pmem_mb: i64,
+    #[serde(rename = "totalVCoresAllocatedContainers")]
+    pub total_vcores: i64,
+    pub vmem_check_enabled: bool,
+    pub pmem_check_enabled: bool,
+    pub last_node_update_time: i64,
+    pub resource_types: String,
+    pub node_healthy: bool,
+    pub node_manager_version: &'static str,
+    pub node_manager_build_version: String,
+    pub node_manager_version_built_on: &'static str,
+    pub hadoop_version: &'static str,
+    pub hadoop_build_version: String,
+    pub hadoop_version_built_on: &'static str,
+    pub id: String,
+    pub node_host_name: String,
+    #[serde(rename = "nmStartupTime")]
+    pub startup_time: i64,
+}
+
+/// Root of `/containers`.
+#[derive(Serialize)]
+pub(super) struct ContainersRoot {
+    pub containers: Containers,
+}
+
+/// List of containers; absent when empty, as in 3.5.
+#[derive(Serialize)]
+pub(super) struct Containers {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub container: Vec<ContainerInfo>,
+}
+
+/// Root of `/containers/{id}`.
+#[derive(Serialize)]
+pub(super) struct ContainerRoot {
+    pub container: ContainerInfo,
+}
+
+/// `ContainerInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ContainerInfo {
+    pub id: String,
+    pub state: &'static str,
+    pub exit_code: i32,
+    pub diagnostics: String,
+    pub user: String,
+    #[serde(rename = "totalMemoryNeededMB")]
+    pub memory_mb: i64,
+    #[serde(rename = "totalVCoresNeeded")]
+    pub vcores: i64,
+    pub execution_type: &'static str,
+    pub container_logs_link: String,
+    pub node_id: String,
+    pub container_log_files: Vec<String>,
+}
+
+/// `RemoteExceptionData`: how Hadoop's REST says no.
+#[derive(Serialize)]
+pub(super) struct RemoteExceptionRoot {
+    #[serde(rename = "RemoteException")]
+    pub remote_exception: RemoteExceptionDto,
+}
+
+/// Body of [`RemoteExceptionRoot`].
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RemoteExceptionDto {
+    pub exception: &'static str,
+    pub message: String,
+    pub java_class_name: &'static str,
+}

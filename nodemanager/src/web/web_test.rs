@@ -1,0 +1,139 @@
+//! Tests: log pages and the node's JSON, over real sockets.
+//! May touch: a temporary log directory, ports of the system's choice.
+//! Must not: sleep.
+
+use std::path::Path;
+
+use super::*;
+use crate::driver;
+
+const ID: &str = "container_1700000000000_0001_01_000002";
+
+fn serve(logs: &Path) -> (String, actix_web::dev::ServerHandle) {
+    let (inbox, waiting) = driver::inbox();
+    // Nobody answers questions: what needs the core says so instead of hanging.
+    drop(waiting);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let http_port = listener.local_addr().unwrap().port();
+    let site = Site {
+        inbox,
+        node: NodeId::new("127.0.0.1", 1),
+        http_port,
+        log_dirs: vec![logs.to_owned()],
+        total: Resource::new(8192, 8),
+        types: ResourceTypes::memory_and_vcores(),
+        monitor: MonitorSettings {
+            enabled: true,
+            interval_ms: 3000,
+            pmem_check: true,
+            vmem_check: false,
+            vmem_ratio: 2.1,
+        },
+        started_wall_ms: 0,
+    };
+    let base = format!("http://{}", site.address());
+    let server = server(site, listener).unwrap();
+    let handle = server.handle();
+    tokio::spawn(server);
+    (base, handle)
+}
+
+fn logs() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("application_1700000000000_0001").join(ID);
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("stderr"), "0123456789<b>&").unwrap();
+    std::fs::write(root.path().join("secret"), "secret").unwrap();
+    std::os::unix::fs::symlink("../../secret", dir.join("linked")).unwrap();
+    std::os::unix::fs::symlink(root.path(), dir.join("dir")).unwrap();
+    root
+}
+
+async fn get(url: &str) -> (u16, String) {
+    let answer = reqwest::get(url).await.unwrap();
+    (answer.status().as_u16(), answer.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn the_link_that_spark_makes_shows_the_end_of_the_log() {
+    let root = logs();
+    let (base, handle) = serve(root.path());
+    let page = format!("{base}/node/containerlogs/{ID}/alice/stderr");
+    let (status, body) = get(&format!("{page}?start=-5")).await;
+    assert_eq!(status, 200);
+    assert!(body.contains("<pre>9&lt;b&gt;&amp;</pre>"), "{body}");
+    assert!(
+        get(&format!("{page}/?start=0"))
+            .await
+            .1
+            .contains("0123456789&lt;b")
+    );
+    assert!(
+        get(&format!("{page}/?start=2&end=4"))
+            .await
+            .1
+            .contains("<pre>23</pre>")
+    );
+    let (_, list) = get(&format!("{base}/node/containerlogs/{ID}/alice")).await;
+    assert!(
+        list.contains("stderr : Total file length is 14 bytes."),
+        "{list}"
+    );
+    let raw = format!("{base}/ws/v1/node/containerlogs/{ID}/stderr");
+    assert_eq!(get(&raw).await.1, "0123456789<b>&");
+    assert_eq!(
+        get(&format!("{raw}?size=-4")).await.1,
+        "<b>&"[..].to_owned()
+    );
+    assert_eq!(get(&format!("{raw}?size=3")).await.1, "012");
+    assert_eq!(
+        get(&format!("{page}?start=0&end=3&download=true")).await.1,
+        "012"
+    );
+    handle.stop(false).await;
+}
+
+#[tokio::test]
+async fn no_name_leaves_the_log_directory() {
+    let root = logs();
+    let (base, handle) = serve(root.path());
+    for file in [
+        "..%2F..%2Fsecret",
+        "linked",
+        "dir",
+        "dir%2Fsecret",
+        "..",
+        "%2e%2e",
+        "none",
+    ] {
+        for path in [
+            format!("{base}/ws/v1/node/containerlogs/{ID}/{file}"),
+            format!("{base}/node/containerlogs/{ID}/alice/{file}"),
+        ] {
+            let (status, body) = get(&path).await;
+            assert!(status >= 400, "{path}: {status} {body}");
+            assert!(
+                !body.contains("secret") || !body.ends_with("secret"),
+                "{path}: {body}"
+            );
+        }
+    }
+    for id in ["container_x", "..", "application_1700000000000_0001"] {
+        let (status, _) = get(&format!("{base}/node/containerlogs/{id}/alice")).await;
+        assert!(status >= 400, "{id}");
+    }
+    let (status, _) = get(&format!("{base}/node/containerlogs/{ID}/..%2Fx/stderr")).await;
+    assert_eq!(status, 400);
+    handle.stop(false).await;
+}
+
+#[tokio::test]
+async fn an_unknown_container_is_told_in_hadoops_words() {
+    let root = logs();
+    let (base, handle) = serve(root.path());
+    let other = "container_1700000000000_0001_01_000009";
+    let (status, body) = get(&format!("{base}/node/containerlogs/{other}/alice")).await;
+    assert_eq!(status, 404);
+    assert!(body.starts_with("Unknown container."), "{body}");
+    handle.stop(false).await;
+}
