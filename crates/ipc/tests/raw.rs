@@ -82,6 +82,7 @@ async fn a_peer_that_takes_no_answers_is_cut_off() {
         options.write_timeout = Duration::from_millis(100);
     });
     let _stream = ask_for_200_mib(fixture.addr).await;
+    assert_eq!(fixture.server.connections(), 1);
     // 200 MiB were asked for; the server reads no more calls after the first, and gives up.
     until_closed(&fixture).await;
 }
@@ -93,6 +94,29 @@ async fn answers_over_the_cap_end_the_connection_at_once() {
         options.outbound_bytes_max = 8 << 20;
     });
     let _stream = ask_for_200_mib(fixture.addr).await;
+    assert_eq!(fixture.server.connections(), 1);
+    until_closed(&fixture).await;
+}
+
+#[tokio::test]
+async fn answers_that_pile_up_one_by_one_end_the_connection_too() {
+    let mut fixture = serve_with(AuthPolicy::SimpleOnly, |options| {
+        options.outbound_bytes_pause = usize::MAX;
+        options.outbound_bytes_max = 8 << 20;
+    });
+    let mut stream = TcpStream::connect(fixture.addr).await.unwrap();
+    let mut bytes = b"hrpc\x09\x00\x00".to_vec();
+    bytes.extend(frame(-3, b"\x0a\x12\x08\x0a\x06mallet"));
+    bytes.extend((0..40).flat_map(|_| call_frame(1, "hold")));
+    stream.write_all(&bytes).await.unwrap();
+    for _ in 0..40 {
+        let (_, reply) = fixture.held.recv().await.unwrap();
+        reply.ok(&text("x".repeat(1 << 20)));
+        // The connection's task moves each answer to its send buffer before the next is given.
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+    }
     until_closed(&fixture).await;
 }
 
@@ -111,7 +135,6 @@ async fn ask_for_200_mib(addr: SocketAddr) -> TcpStream {
 
 /// Returns when the server has no connection left, long before its timeouts.
 async fn until_closed(fixture: &Fixture) {
-    assert_eq!(fixture.server.connections(), 1);
     let closed = async {
         while fixture.server.connections() > 0 {
             tokio::task::yield_now().await;

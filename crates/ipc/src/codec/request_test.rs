@@ -157,6 +157,9 @@ fn undecodable_and_incomplete_headers_are_fatal() {
         "{}",
         no_call_id.text
     );
+    // rpcKind, rpcOp and callId 5, but no clientId.
+    let no_client_id = Bytes::from_static(&[6, 0x08, 2, 0x10, 0, 0x18, 10]);
+    assert!(read_request(no_client_id).is_err());
     assert_eq!(
         read(&RpcRequestHeaderProto {
             call_id: 0,
