@@ -65,6 +65,33 @@ pub enum GpuHealth {
     Bad(String),
 }
 
+/// A device in a grant: what the container token carries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceGrant {
+    /// Which device.
+    pub uuid: Arc<str>,
+    /// Number of this grant of the device: a NodeManager refuses a lower one than it has seen.
+    pub epoch: u64,
+}
+
+/// What a NodeManager says of one device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeviceReport {
+    /// The device and its health.
+    pub device: GpuDevice,
+    /// Why it may not be granted although it is healthy (a former holder left something behind).
+    pub dirty: Option<String>,
+}
+
+/// One change since the last report, in the order of its number.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DeviceChange {
+    /// The device is there, in this condition.
+    Is(DeviceReport),
+    /// The device is gone.
+    Gone(Arc<str>),
+}
+
 impl fmt::Display for LinkKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

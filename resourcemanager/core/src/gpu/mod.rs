@@ -1,0 +1,333 @@
+//! The GPUs of one node as the ResourceManager keeps them: who holds which device, and since which grant.
+//! May touch: its own ledger.
+//! Must not: know queues or limits; a device is free again only when its NodeManager says so.
+
+use std::sync::Arc;
+
+use yarn_types::{
+    ContainerId,
+    gpu::{Affinity, DeviceChange, DeviceGrant, DeviceReport, DeviceSet, GpuDevice, GpuHealth},
+};
+
+/// A container that a registering NodeManager still has, with its devices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HeldDevices {
+    /// Which container.
+    pub container: ContainerId,
+    /// Its devices.
+    pub grants: Vec<DeviceGrant>,
+}
+
+/// Who has a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Holder {
+    Nobody,
+    /// Granted; its token has not left the RM, so it can be taken back at once.
+    Promised(ContainerId),
+    /// Its token left the RM.
+    Held(ContainerId),
+    /// Its container ended for the RM; the NodeManager has not confirmed.
+    Leaving {
+        container: ContainerId,
+        /// An answer to the node listed it for cleanup.
+        listed: bool,
+    },
+}
+
+impl Holder {
+    fn container(self) -> Option<ContainerId> {
+        match self {
+            Self::Nobody => None,
+            Self::Promised(c) | Self::Held(c) | Self::Leaving { container: c, .. } => Some(c),
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Slot {
+    report: DeviceReport,
+    /// False once the NodeManager said that it is gone; the slot stays while somebody holds it.
+    present: bool,
+    epoch: u64,
+    holder: Holder,
+}
+
+impl Slot {
+    fn usable(&self) -> bool {
+        self.present && self.report.device.health == GpuHealth::Ok && self.report.dirty.is_none()
+    }
+}
+
+/// The devices of a node that sent a list.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct NodeGpus {
+    slots: Vec<Slot>,
+    affinity: Affinity,
+    /// Highest change number applied.
+    seq: u64,
+}
+
+impl NodeGpus {
+    /// The ledger after a registration: the NodeManager's list and what its containers hold are
+    /// the truth; devices promised to nobody the node knows are free.
+    pub fn registered(seq: u64, list: Vec<DeviceReport>, held: &[HeldDevices]) -> Self {
+        let slots = list.into_iter().map(|report| {
+            let uuid = &report.device.uuid;
+            let by = |h: &HeldDevices| {
+                let grant = h.grants.iter().find(|g| g.uuid == *uuid)?;
+                Some((h.container, grant.epoch))
+            };
+            let (holder, epoch) = match held.iter().find_map(by) {
+                Some((container, epoch)) => (Holder::Held(container), epoch),
+                None => (Holder::Nobody, 0),
+            };
+            Slot {
+                report,
+                present: true,
+                epoch,
+                holder,
+            }
+        });
+        let mut gpus = Self {
+            slots: slots.collect(),
+            affinity: Affinity::default(),
+            seq,
+        };
+        gpus.reconnect();
+        gpus
+    }
+
+    /// Takes over the grant numbers of `before`, the same node's earlier ledger, so that a
+    /// re-registration never hands out a number twice; and its promises, which no token carries yet.
+    pub fn continue_from(&mut self, before: &Self) {
+        for slot in &mut self.slots {
+            let uuid = &slot.report.device.uuid;
+            let Some(old) = before.slots.iter().find(|s| s.report.device.uuid == *uuid) else {
+                continue;
+            };
+            slot.epoch = slot.epoch.max(old.epoch);
+            if slot.holder == Holder::Nobody
+                && matches!(old.holder, Holder::Promised(_) | Holder::Held(_))
+            {
+                slot.holder = old.holder;
+            }
+        }
+    }
+
+    /// Highest change number applied; echoed to the NodeManager.
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// Applies the changes numbered above the highest applied; the number of the last is `seq`.
+    /// Gives the containers whose device is no longer usable, each with the reason.
+    pub fn apply(&mut self, seq: u64, changes: &[DeviceChange]) -> Vec<(ContainerId, String)> {
+        if seq <= self.seq {
+            return Vec::new();
+        }
+        self.seq = seq;
+        for change in changes {
+            match change {
+                DeviceChange::Is(report) => self.is(report.clone()),
+                DeviceChange::Gone(uuid) => {
+                    if let Some(slot) = self.slot(uuid) {
+                        slot.present = false;
+                    }
+                }
+            }
+        }
+        self.slots
+            .retain(|s| s.present || s.holder != Holder::Nobody);
+        self.reconnect();
+        let lost = self.slots.iter().filter(|s| !s.usable()).filter_map(|s| {
+            let (Holder::Held(container) | Holder::Promised(container)) = s.holder else {
+                return None;
+            };
+            let uuid = &s.report.device.uuid;
+            Some((
+                container,
+                match &s.report.device.health {
+                    _ if !s.present => format!("gpu lost: {uuid} is gone"),
+                    GpuHealth::Bad(why) => format!("gpu lost: {uuid}: {why}"),
+                    GpuHealth::Ok => return None, // dirty after this container, not because of the card
+                },
+            ))
+        });
+        lost.collect()
+    }
+
+    fn is(&mut self, report: DeviceReport) {
+        match self.slot(&report.device.uuid) {
+            Some(slot) => {
+                slot.present = true;
+                slot.report = report;
+            }
+            None => self.slots.push(Slot {
+                report,
+                present: true,
+                epoch: 0,
+                holder: Holder::Nobody,
+            }),
+        }
+    }
+
+    fn slot(&mut self, uuid: &str) -> Option<&mut Slot> {
+        self.slots
+            .iter_mut()
+            .find(|s| &*s.report.device.uuid == uuid)
+    }
+
+    fn reconnect(&mut self) {
+        let devices: Vec<GpuDevice> = self.slots.iter().map(|s| s.report.device.clone()).collect();
+        self.affinity = Affinity::of(&devices);
+    }
+
+    fn set(&self, test: impl Fn(&Slot) -> bool) -> DeviceSet {
+        self.slots
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| test(s))
+            .map(|(i, _)| i)
+            .collect()
+    }
+
+    /// Devices that can be counted on: present, healthy and clean.
+    pub fn usable(&self) -> usize {
+        self.set(Slot::usable).len()
+    }
+
+    /// Devices that can be granted now.
+    pub fn free(&self) -> DeviceSet {
+        self.set(|s| s.usable() && s.holder == Holder::Nobody)
+    }
+
+    /// Grants `count` devices that belong together to `container`, or none at all.
+    pub fn grant(&mut self, container: ContainerId, count: usize) -> Option<Vec<DeviceGrant>> {
+        let chosen = self.affinity.choose(self.free(), count)?;
+        let take = |position: usize| {
+            let slot = &mut self.slots[position];
+            slot.epoch += 1;
+            slot.holder = Holder::Promised(container);
+            DeviceGrant {
+                uuid: Arc::clone(&slot.report.device.uuid),
+                epoch: slot.epoch,
+            }
+        };
+        Some(chosen.iter().map(take).collect())
+    }
+
+    /// The container's token leaves the RM: from now on only the NodeManager can free its devices.
+    pub fn told(&mut self, container: ContainerId) {
+        self.each(container, |h| match h {
+            Holder::Promised(c) => Holder::Held(c),
+            other => other,
+        });
+    }
+
+    /// The container ended for the RM: what was only promised is free at once, the rest waits.
+    pub fn ended(&mut self, container: ContainerId) {
+        self.each(container, |h| match h {
+            Holder::Promised(_) => Holder::Nobody,
+            Holder::Held(container) => Holder::Leaving {
+                container,
+                listed: false,
+            },
+            other => other,
+        });
+    }
+
+    /// An answer to the node listed the container for cleanup.
+    pub fn cleanup_listed(&mut self, container: ContainerId) {
+        self.each(container, |h| match h {
+            Holder::Leaving { container, .. } => Holder::Leaving {
+                container,
+                listed: true,
+            },
+            other => other,
+        });
+    }
+
+    /// The node's next heartbeat came: it got the last answer, so what that listed is not started any more
+    /// unless `running` says that the node still has it.
+    pub fn answer_received(&mut self, running: impl Fn(ContainerId) -> bool) {
+        for slot in &mut self.slots {
+            if let Holder::Leaving {
+                container,
+                listed: true,
+            } = slot.holder
+                && !running(container)
+            {
+                slot.holder = Holder::Nobody;
+            }
+        }
+        self.slots
+            .retain(|s| s.present || s.holder != Holder::Nobody);
+    }
+
+    /// The NodeManager says that the container is complete.
+    pub fn completed(&mut self, container: ContainerId) {
+        self.each(container, |_| Holder::Nobody);
+        let before = self.slots.len();
+        self.slots
+            .retain(|s| s.present || s.holder != Holder::Nobody);
+        if self.slots.len() != before {
+            self.reconnect();
+        }
+    }
+
+    fn each(&mut self, container: ContainerId, to: impl Fn(Holder) -> Holder) {
+        for slot in self
+            .slots
+            .iter_mut()
+            .filter(|s| s.holder.container() == Some(container))
+        {
+            slot.holder = to(slot.holder);
+        }
+    }
+
+    /// What `container` holds, by position.
+    pub fn held_by(&self, container: ContainerId) -> Vec<DeviceGrant> {
+        let held = self
+            .slots
+            .iter()
+            .filter(|s| s.holder.container() == Some(container));
+        held.map(|s| DeviceGrant {
+            uuid: Arc::clone(&s.report.device.uuid),
+            epoch: s.epoch,
+        })
+        .collect()
+    }
+
+    /// Every device with its holder, for readers.
+    pub fn devices(&self) -> impl Iterator<Item = (&DeviceReport, Option<ContainerId>)> {
+        self.slots.iter().map(|s| (&s.report, s.holder.container()))
+    }
+
+    /// The laws of a ledger: a UUID once, positions within the mask.
+    ///
+    /// # Errors
+    /// The first one that is broken.
+    pub fn check(&self) -> Result<(), String> {
+        for (i, slot) in self.slots.iter().enumerate() {
+            let uuid = &slot.report.device.uuid;
+            if self
+                .slots
+                .iter()
+                .take(i)
+                .any(|s| s.report.device.uuid == *uuid)
+            {
+                return Err(format!("device {uuid} is in the ledger twice"));
+            }
+            if !slot.present && slot.holder == Holder::Nobody {
+                return Err(format!(
+                    "device {uuid} is gone and held by nobody, but still there"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "gpu_test.rs"]
+mod tests;
