@@ -9,6 +9,7 @@ mod check;
 pub mod container;
 pub mod diagnostics;
 pub mod effect;
+pub mod gpu;
 pub mod event;
 pub mod launch;
 pub mod link;

@@ -12,6 +12,7 @@ pub mod container;
 pub mod digest;
 pub mod effect;
 pub mod event;
+pub mod gpu;
 pub mod liveness;
 pub mod node;
 pub mod num;
