@@ -5,6 +5,7 @@
 
 use std::ffi::CString;
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -102,11 +103,13 @@ fn supervise(spec: &LaunchSpec, ops: Vec<Op>) -> Result<i32, ApplyError> {
     })?;
     let launcher = getpid().as_raw();
     let mut cmd = command(spec);
-    let stderr = io::stderr();
-    let early_output = nix::unistd::dup(&stderr).map_err(|e| ApplyError::Call {
-        call: "dup(2)",
-        source: e.into(),
-    })?;
+    let early_output = io::stderr()
+        .as_fd()
+        .try_clone_to_owned() // close-on-exec
+        .map_err(|source| ApplyError::Call {
+            call: "dup(2)",
+            source,
+        })?;
     // What the script says before it redirects itself goes to the NodeManager, as in stock.
     cmd.stdin(Stdio::null())
         .stdout(Stdio::from(early_output))

@@ -26,8 +26,12 @@ fn every_disk_gets_the_containers_directories() {
     let tmp = tempfile::tempdir().unwrap();
     let at = |name: &str| tmp.path().join(name);
     let (local, log) = ([at("l1"), at("l2")], [at("g1"), at("g2")]);
-    local.iter().for_each(|d| init_local_dir(d).unwrap());
-    log.iter().for_each(|d| init_log_dir(d).unwrap());
+    for d in &local {
+        init_local_dir(d).unwrap();
+    }
+    for d in &log {
+        init_log_dir(d).unwrap();
+    }
     let paths = paths(&local, &log);
     create_container_dirs(&paths, &account()).unwrap();
     for dir in paths

@@ -34,7 +34,7 @@ fn the_script_reads_as_yarns() {
         log_dir: "/l/c",
         debug_info: true,
     };
-    let expected = r##"#!/bin/bash
+    let expected = r#"#!/bin/bash
 
 set -o pipefail -e
 export PRELAUNCH_OUT="/l/c/prelaunch.out"
@@ -52,6 +52,6 @@ echo "Copying debugging information"
 # launch_container.sh and directory.info: written by the NodeManager
 echo "Launching container"
 exec /bin/bash -c "$JAVA_HOME/bin/java -Dx='\$y' 1> /l/c/stdout"
-"##;
+"#;
     assert_eq!(script.text(), expected);
 }
