@@ -41,6 +41,7 @@ fn keys_are_spelled_as_hadoop_spells_them() {
         "yarn.resourcemanager.ha.id",
         "yarn.resource-types",
         "yarn.nodemanager.user-home-dir",
+        "yarn.nodemanager.duration-to-track-stopped-containers",
         "yarn.scheduler.capacity.resource-calculator",
         "yarn.nodemanager.linux-container-executor.min.user.id",
         "yarn.nodemanager.linux-container-executor.banned.users",

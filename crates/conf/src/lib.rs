@@ -2,7 +2,6 @@
 //! May touch: the files of one configuration directory and what they include.
 //! Must not: log, read the environment, resolve external entities, or panic on any input.
 
-mod addresses;
 mod calculator;
 mod defaults;
 mod deprecated;
@@ -19,7 +18,6 @@ mod units;
 mod values;
 mod xml;
 
-pub use addresses::{RM_ADMIN, RM_CLIENT, RM_SCHEDULER, RM_TRACKER, RM_WEBAPP, RmService};
 pub use calculator::{Calculator, resource_calculator};
 pub use error::{LoadError, Origin, Problem, XmlError};
 pub use executor_cfg::{ExecutorCfg, LaunchUsers, launch_users};

@@ -2,7 +2,7 @@
 //! May touch: the table.
 //! Must not: know amounts of nodes, or order lanes otherwise than as configured.
 
-use yarn_types::{LANES, ResourceType, ResourceTypes};
+use yarn_types::{ResourceType, ResourceTypes};
 
 use crate::{error::Problem, table::Configuration, units};
 
@@ -26,12 +26,6 @@ pub fn resource_types(conf: &Configuration) -> Result<ResourceTypes, Problem> {
             return Err(conf.problem(
                 KEY,
                 format!("Error in config, key '{name}' specified twice"),
-            ));
-        }
-        if types.len() == LANES {
-            return Err(conf.problem(
-                KEY,
-                format!("resource type '{name}' is one too many: at most {LANES} with memory-mb and vcores"),
             ));
         }
         types.push(added);

@@ -77,6 +77,24 @@ const ADDRESSES: &[Key] = &[
         "The same for the NodeManager alone.",
     ),
     key(
+        "ipc.client.connect.max.retries",
+        Nm,
+        Int,
+        "Quick tries to reach the RM before each slow one.",
+    ),
+    key(
+        "ipc.client.connect.retry.interval",
+        Nm,
+        Int,
+        "How long to wait between two quick tries, ms.",
+    ),
+    key(
+        "yarn.resourcemanager.work-preserving-recovery.enabled",
+        Nm,
+        Bool,
+        "Whether containers outlive a restart of the RM.",
+    ),
+    key(
         "yarn.nodemanager.resourcemanager.minimum.version",
         Nm,
         Text,
@@ -110,18 +128,6 @@ const OFFER: &[Key] = &[
         "Memory kept from containers when detected, MiB; -1: Hadoop's rule.",
     ),
     key(
-        "yarn.nodemanager.resource.pcores-vcores-multiplier",
-        Nm,
-        Float,
-        "Vcores per core when detected.",
-    ),
-    key(
-        "yarn.nodemanager.resource.count-logical-processors-as-cores",
-        Nm,
-        Bool,
-        "Whether hyperthreads count as cores when detected.",
-    ),
-    key(
         "yarn.nodemanager.resource-type.<name>",
         Nm,
         Text,
@@ -153,6 +159,18 @@ const DIRECTORIES: &[Key] = &[
         Nm,
         Long,
         "How long the logs of an ended application stay.",
+    ),
+    key(
+        "yarn.nodemanager.local-cache.max-files-per-directory",
+        Nm,
+        Int,
+        "Most entries in one directory of the cache.",
+    ),
+    key(
+        "yarn.nodemanager.localizer.fetch.thread-count",
+        Nm,
+        Int,
+        "Files that are fetched at the same time.",
     ),
     key(
         "yarn.nodemanager.localizer.cache.target-size-mb",
@@ -206,6 +224,12 @@ const RUNNING: &[Key] = &[
         "The same.",
     ),
     key(
+        "yarn.nodemanager.container-monitor.enabled",
+        Nm,
+        Bool,
+        "Whether containers are watched at all.",
+    ),
+    key(
         "yarn.nodemanager.sleep-delay-before-sigkill.ms",
         Nm,
         Long,
@@ -216,6 +240,48 @@ const RUNNING: &[Key] = &[
         Nm,
         Long,
         "How long a container may take to write its process id when it is to be killed.",
+    ),
+    key(
+        "yarn.nodemanager.container-executor.os.sched.priority.adjustment",
+        Nm,
+        Int,
+        "Niceness of containers; unset: that of the NodeManager.",
+    ),
+    key(
+        "yarn.nodemanager.container-diagnostics-maximum-size",
+        Nm,
+        Int,
+        "Longest diagnostics kept of a container, characters.",
+    ),
+    key(
+        "yarn.nodemanager.container.stderr.pattern",
+        Nm,
+        Text,
+        "Files whose tail goes into the diagnostics of a container that failed.",
+    ),
+    key(
+        "yarn.nodemanager.container.stderr.tail.bytes",
+        Nm,
+        Long,
+        "How much of them.",
+    ),
+    key(
+        "yarn.nodemanager.duration-to-track-stopped-containers",
+        Nm,
+        Long,
+        "How long a stopped container is remembered, ms.",
+    ),
+    key(
+        "yarn.nodemanager.log-container-debug-info.enabled",
+        Nm,
+        Bool,
+        "Whether the launch script and a listing of its directory are kept with the logs.",
+    ),
+    key(
+        "yarn.nodemanager.force.path",
+        Nm,
+        Text,
+        "Put before the `PATH` of containers.",
     ),
     key(
         "yarn.nodemanager.env-whitelist",
@@ -302,12 +368,6 @@ const DISKS: &[Key] = &[
         "Too full, per cent.",
     ),
     key(
-        "yarn.nodemanager.disk-health-checker.disk-utilization-watermark-low-per-disk-percentage",
-        Nm,
-        Float,
-        "Good again below, per cent; unset: as the maximum.",
-    ),
-    key(
         "yarn.nodemanager.disk-health-checker.disk-free-space-threshold.enabled",
         Nm,
         Bool,
@@ -318,11 +378,5 @@ const DISKS: &[Key] = &[
         Nm,
         Long,
         "Too little, MiB.",
-    ),
-    key(
-        "yarn.nodemanager.disk-health-checker.min-free-space-per-disk-watermark-high-mb",
-        Nm,
-        Long,
-        "Good again above, MiB.",
     ),
 ];

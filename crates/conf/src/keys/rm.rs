@@ -70,6 +70,12 @@ const ADDRESSES: &[Key] = &[
         "The same for one RM of a pair.",
     ),
     key(
+        "yarn.web-proxy.address",
+        Rm,
+        Address,
+        "A web proxy of its own, named in tracking URLs; unset: the RM's HTTP address.",
+    ),
+    key(
         "yarn.resourcemanager.cluster-id",
         Rm,
         Text,
@@ -139,6 +145,42 @@ const LIVES: &[Key] = &[
         "Oldest version of a NodeManager that may register, `EqualToRM`, or `NONE`.",
     ),
     key(
+        "net.topology.node.switch.mapping.impl",
+        Rm,
+        Choice,
+        "ScriptBasedMapping or TableMapping of org.apache.hadoop.net.",
+    ),
+    key(
+        "net.topology.script.file.name",
+        Rm,
+        Path,
+        "Program that names the racks of hosts; unset: all in `/default-rack`.",
+    ),
+    key(
+        "net.topology.table.file.name",
+        Rm,
+        Path,
+        "File of hosts and racks, for TableMapping.",
+    ),
+    key(
+        "yarn.resourcemanager.amlauncher.thread-count",
+        Rm,
+        Int,
+        "ApplicationMasters that are launched at the same time.",
+    ),
+    key(
+        "yarn.client.nodemanager-connect.max-wait-ms",
+        Rm,
+        Long,
+        "How long to look for a node before a launch has failed.",
+    ),
+    key(
+        "yarn.client.nodemanager-connect.retry-interval-ms",
+        Rm,
+        Long,
+        "How long to wait between two tries.",
+    ),
+    key(
         "yarn.resourcemanager.configuration.provider-class",
         Rm,
         Choice,
@@ -158,6 +200,12 @@ const SCHEDULER: &[Key] = &[
         Rm,
         Choice,
         "`file`; anything else is refused.",
+    ),
+    key(
+        "yarn.cluster.max-application-priority",
+        Rm,
+        Int,
+        "Highest priority of an application.",
     ),
     key(
         "yarn.scheduler.minimum-allocation-mb",
