@@ -84,3 +84,7 @@ fn answer(
         .collect();
     Ok(GetProtocolVersionsResponseProto { protocol_versions })
 }
+
+#[cfg(test)]
+#[path = "meta_test.rs"]
+mod tests;
