@@ -1,1 +1,105 @@
-//! sim
+//! One-process cluster: the RM core with model nodes and masters, faults from one seed, then healing.
+//! May touch: `rm-core`, `testkit`.
+//! Must not: have any source of chance but the seed; see `crates/sim/README.md`.
+
+mod faults;
+mod master;
+mod node;
+mod rng;
+mod world;
+
+pub use faults::Faults;
+pub use rng::Rng;
+
+use std::fmt;
+
+/// What a run is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Nodes.
+    pub nodes: usize,
+    /// Applications, submitted over the first half of the faulty time.
+    pub apps: usize,
+    /// Milliseconds with faults.
+    pub faulty_ms: u64,
+    /// Milliseconds without faults, within which everything must have healed.
+    pub healing_ms: u64,
+    /// Which faults.
+    pub faults: Faults,
+    /// The driver's bug put back on purpose, to prove that it is found.
+    pub mutant: Option<Mutant>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            nodes: 4,
+            apps: 6,
+            faulty_ms: 120_000,
+            healing_ms: 1_200_000,
+            faults: Faults::ALL,
+            mutant: None,
+        }
+    }
+}
+
+/// Bugs that a run must find.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mutant {
+    /// Answers do not wait for the store.
+    ReplyBeforeStore,
+    /// A repeated allocate is answered afresh instead of with the last answer's bytes.
+    ForgetLastAnswer,
+    /// A store that loses every eighth record's completion.
+    StoreForgets,
+}
+
+/// What a run came to.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Events applied.
+    pub events: u64,
+    /// Containers granted.
+    pub granted: usize,
+    /// Applications that ended well.
+    pub succeeded: usize,
+    /// Applications that failed or were killed.
+    pub failed: usize,
+    /// Messages that were lost, repeated or late.
+    pub disturbed: usize,
+    /// Nodes and masters that died.
+    pub deaths: usize,
+    /// The core's digest at the end.
+    pub digest: u64,
+}
+
+/// A broken law, with the command that repeats it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The seed.
+    pub seed: u64,
+    /// Milliseconds into the run.
+    pub at_ms: u64,
+    /// What does not hold.
+    pub what: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} at {} ms; repeat with: HEDDLE_SIM_SEED={} cargo test -p sim one_seed -- --nocapture",
+            self.what, self.at_ms, self.seed
+        )
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Runs one cluster from one seed.
+///
+/// # Errors
+/// The first law that does not hold.
+pub fn run(seed: u64, options: &Options) -> Result<Report, Failure> {
+    world::World::new(seed, *options).run()
+}

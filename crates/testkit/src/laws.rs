@@ -2,7 +2,7 @@
 //! May touch: the core's public face.
 //! Must not: know scenarios.
 
-use rm_core::{Effect, Event, Rm};
+use rm_core::{Effect, Event, Rm, event::NodeRequest};
 use yarn_types::{Millis, NodeState};
 
 /// No node holds more than it offers in memory and vcores, and the sums of nodes, queues and
@@ -17,6 +17,23 @@ pub fn never_over_allocates(rm: &Rm) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// [`never_over_allocates`], where no node has registered with different sizes: one that shrinks
+/// below what it holds is over-allocated until enough has ended, as in YARN.
+pub fn never_over_allocates_unless_shrunk(rm: &Rm, steps: &[Step]) -> Result<(), String> {
+    let mut sizes = std::collections::BTreeMap::new();
+    for (_, event) in steps {
+        if let Event::Node {
+            request: NodeRequest::Register(r),
+            ..
+        } = event
+            && *sizes.entry(r.node.clone()).or_insert(r.total) != r.total
+        {
+            return Ok(());
+        }
+    }
+    never_over_allocates(rm)
 }
 
 /// One step of a run: when, and what came; a pass follows.

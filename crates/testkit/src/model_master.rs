@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rm_core::{
-    effect::{Allocated, Grant},
+    effect::{Allocated, Grant, Registered},
     event::{Allocate, Ask},
 };
 use yarn_types::{ApplicationAttemptId, ContainerId, NodeId, Resource};
@@ -61,6 +61,16 @@ impl ModelMaster {
         match self.wanted.iter_mut().find(|(s, _)| *s == size) {
             Some((_, wanted)) => *wanted += count,
             None => self.wanted.push((size, count)),
+        }
+    }
+
+    /// The RM's answer to its registration.
+    pub fn on_registered(&mut self, reply: &Registered) {
+        self.registered = true;
+        self.nm_tokens.extend(reply.nm_tokens.iter().cloned());
+        for grant in &reply.from_previous_attempts {
+            self.given.insert(grant.container);
+            self.held.insert(grant.container, grant.clone());
         }
     }
 

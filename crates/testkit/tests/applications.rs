@@ -1,7 +1,14 @@
 //! Life of applications and attempts, as clients and ApplicationMasters see it.
 //! May touch: `testkit` and the core's public face.
 //! Must not: sleep.
-#![allow(missing_docs, reason = "a test")]
+#![allow(
+    missing_docs,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test"
+)]
 
 use rm_core::{
     Action, Event, RejectKind, Reply,

@@ -1,7 +1,14 @@
 //! ApplicationMasterProtocol: order of calls, replays, refusals, what answers carry.
 //! May touch: `testkit` and the core's public face.
 //! Must not: sleep.
-#![allow(missing_docs, reason = "a test")]
+#![allow(
+    missing_docs,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test"
+)]
 
 use rm_core::{
     Event, RejectKind, Reply,
@@ -336,4 +343,21 @@ fn the_nodes_memory_of_ended_containers_is_bounded() {
         1,
         "only the master's container is left"
     );
+}
+
+#[test]
+fn what_is_on_its_way_is_not_granted_again() {
+    let mut c = Cluster::new()
+        .nodes(1, "4gb 4vc")
+        .app("a")
+        .ask(5, "1gb 1vc");
+    assert_eq!(c.allocate().grants.len(), 3);
+    // room appears: the two others are granted before the master calls again
+    c.nodes[0].total = testkit::resource("16gb 16vc");
+    c.register(0);
+    assert_eq!(c.granted(), 6);
+    // its call still says 2, as it has not seen them
+    assert_eq!(c.allocate().grants.len(), 2);
+    assert_eq!(c.granted(), 6);
+    assert_eq!(c.report().pending_containers, 0);
 }

@@ -1,7 +1,14 @@
 //! ResourceTracker: registration, heartbeats, health, loss, return.
 //! May touch: `testkit` and the core's public face.
 //! Must not: sleep.
-#![allow(missing_docs, reason = "a test")]
+#![allow(
+    missing_docs,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test"
+)]
 
 use rm_core::{
     Event, Reply,

@@ -61,6 +61,11 @@ fn the_table_has_exactly_these_rows() {
 #[test]
 fn a_final_state_is_final() {
     for state in S::ALL.iter().filter(|s| s.is_final()) {
-        assert!(state.is_end_stored() && state.seen().is_some_and(|s| s.is_final()));
+        assert!(
+            state.is_end_stored()
+                && state
+                    .seen()
+                    .is_some_and(yarn_types::ApplicationState::is_final)
+        );
     }
 }

@@ -1,0 +1,83 @@
+//! Clusters from seeds: faults first, then everything must heal; and bugs put back are found.
+//! May touch: `sim`.
+//! Must not: sleep.
+#![allow(
+    missing_docs,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test"
+)]
+
+use sim::{Faults, Mutant, Options, run};
+
+/// Seeds that every change must pass; `HEDDLE_SIM_SEEDS` asks for more.
+const SEEDS: u64 = 40;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn every_seed_heals() {
+    let (mut succeeded, mut disturbed, mut deaths) = (0, 0, 0);
+    for seed in 0..number("HEDDLE_SIM_SEEDS").unwrap_or(SEEDS) {
+        let report = run(seed, &Options::default()).unwrap_or_else(|failure| panic!("{failure}"));
+        succeeded += report.succeeded;
+        disturbed += report.disturbed;
+        deaths += report.deaths;
+    }
+    assert!(
+        succeeded > 100 && disturbed > 1000 && deaths > 100,
+        "{succeeded} {disturbed} {deaths}"
+    );
+}
+
+/// `HEDDLE_SIM_SEED=N cargo test -p sim one_seed -- --nocapture`
+#[test]
+fn one_seed() {
+    let seed = number("HEDDLE_SIM_SEED").unwrap_or(1);
+    let report = run(seed, &Options::default()).unwrap_or_else(|failure| panic!("{failure}"));
+    println!("{report:?}");
+}
+
+#[test]
+fn without_faults_everything_succeeds() {
+    let options = Options {
+        faults: Faults::NONE,
+        ..Options::default()
+    };
+    for seed in 0..20 {
+        let report = run(seed, &options).unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!((report.succeeded, report.failed), (options.apps, 0));
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_run_every_time() {
+    for seed in 0..5 {
+        assert_eq!(
+            run(seed, &Options::default()),
+            run(seed, &Options::default())
+        );
+    }
+}
+
+/// Bugs put back, with the number of seeds within which they must be found.
+#[test]
+fn bugs_put_back_are_found() {
+    for (mutant, within) in [
+        (Mutant::ReplyBeforeStore, 1),
+        (Mutant::ForgetLastAnswer, 5),
+        (Mutant::StoreForgets, 1),
+    ] {
+        let options = Options {
+            mutant: Some(mutant),
+            healing_ms: 300_000,
+            ..Options::default()
+        };
+        let found = (0..within).any(|seed| run(seed, &options).is_err());
+        assert!(found, "{mutant:?} was not found within {within} seeds");
+    }
+}
