@@ -3,6 +3,10 @@
 //! Must not: know YARN objects, read configuration, open sockets.
 
 pub mod apply;
+pub mod cgroup;
+pub mod devices;
+pub mod isolation;
+pub mod limits;
 pub mod op;
 pub mod plan;
 pub mod spec;
