@@ -50,7 +50,7 @@ pub fn node_resources(
         };
         let value = conf.get(&key)?.unwrap_or_default();
         let amount = amount(&value, unit).map_err(|text| conf.problem(&key, text))?;
-        offered = offered.with(lane, amount);
+        offered = offered.with(lane, amount.saturating_mul(types.scale(lane)));
     }
     let detect = conf.bool(
         "yarn.nodemanager.resource.detect-hardware-capabilities",
