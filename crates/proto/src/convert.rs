@@ -78,9 +78,9 @@ pub fn node_id(proto: &NodeIdProto) -> Option<NodeId> {
 
 /// Wire form of a resource: both old fields and one map entry per lane, as `ResourcePBImpl` writes it.
 pub fn resource_proto(resource: Resource, types: &ResourceTypes) -> ResourceProto {
-    let entry = |(t, value): (&yarn_types::ResourceType, i64)| ResourceInformationProto {
+    let entry = |(lane, t): (usize, &yarn_types::ResourceType)| ResourceInformationProto {
         key: t.name.clone(),
-        value: Some(value),
+        value: Some(types.wire(lane, resource)),
         units: Some(t.units.clone()),
         r#type: Some(ResourceTypesProto::Countable as i32),
         tags: Vec::new(),
@@ -89,7 +89,7 @@ pub fn resource_proto(resource: Resource, types: &ResourceTypes) -> ResourceProt
     ResourceProto {
         memory: Some(resource.memory_mb()),
         virtual_cores: Some(i32::try_from(resource.vcores()).unwrap_or(i32::MAX)),
-        resource_value_map: types.iter().zip(resource.0).map(entry).collect(),
+        resource_value_map: types.iter().enumerate().map(entry).collect(),
     }
 }
 
@@ -120,7 +120,9 @@ pub fn resource(proto: &ResourceProto, types: &ResourceTypes) -> DecodedResource
             Some((lane, units::convert(value, from, &t.units)?))
         });
         match converted {
-            Some((lane, value)) => decoded.resource.0[lane] = value,
+            Some((lane, value)) => {
+                decoded.resource.0[lane] = value.saturating_mul(types.scale(lane));
+            }
             None if value > 0 && decoded.unknown.is_none() => {
                 decoded.unknown = Some(entry.key.clone());
             }

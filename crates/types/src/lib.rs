@@ -14,7 +14,7 @@ pub mod units;
 
 pub use ids::{ApplicationAttemptId, ApplicationId, ContainerId, NodeId, ParseIdError};
 pub use lookup::Lookup;
-pub use resource::{LANES, Resource, ResourceType, ResourceTypes};
+pub use resource::{GPU, LANES, MILLI, Resource, ResourceType, ResourceTypes};
 pub use states::{
     ApplicationState, AttemptState, ContainerState, FinalStatus, NodeState, QueueState, Visibility,
 };

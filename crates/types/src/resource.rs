@@ -6,6 +6,12 @@ use std::fmt::{self, Write as _};
 
 use crate::limits::RESOURCE_LANES;
 
+/// The resource type of whole devices of any model (`ResourceInformation.GPU_URI`).
+pub const GPU: &str = "yarn.io/gpu";
+/// Amount of the GPU lane that one device is: the lane counts in milli-GPU, so that a share of a
+/// device has a place.
+pub const MILLI: i64 = 1000;
+
 /// Number of lanes.
 pub const LANES: usize = RESOURCE_LANES;
 
@@ -190,40 +196,63 @@ impl ResourceTypes {
         self.types.iter().position(|t| t.name == name)
     }
 
+    /// The lane of [`GPU`], when the type is configured.
+    pub fn gpu_lane(&self) -> Option<usize> {
+        self.lane(GPU)
+    }
+
+    /// What one unit of the wire is in `lane`: [`MILLI`] for GPUs, else 1.
+    pub fn scale(&self, lane: usize) -> i64 {
+        if self.gpu_lane() == Some(lane) {
+            MILLI
+        } else {
+            1
+        }
+    }
+
+    /// The smallest step of limits and shares in `lane`: whole devices for GPUs, else 1.
+    pub fn quantum(&self, lane: usize) -> i64 {
+        self.scale(lane)
+    }
+
     /// The type in `lane`.
     pub fn get(&self, lane: usize) -> Option<&ResourceType> {
         self.types.get(lane)
     }
 
-    /// Smallest container, by lane.
+    /// Smallest container, by lane, in the lanes' own amounts.
     pub fn minimum_allocation(&self) -> Resource {
         self.bounds(|t| t.minimum_allocation)
     }
 
-    /// Largest container, by lane.
+    /// Largest container, by lane, in the lanes' own amounts.
     pub fn maximum_allocation(&self) -> Resource {
         self.bounds(|t| t.maximum_allocation)
     }
 
     fn bounds(&self, of: impl Fn(&ResourceType) -> i64) -> Resource {
         let mut resource = Resource::ZERO;
-        for (lane, t) in resource.0.iter_mut().zip(&self.types) {
-            *lane = of(t);
+        for (lane, (amount, t)) in resource.0.iter_mut().zip(&self.types).enumerate() {
+            *amount = of(t).saturating_mul(self.scale(lane));
         }
         resource
+    }
+
+    /// Amount of `lane` in units of the wire, parts rounded up.
+    pub fn wire(&self, lane: usize, r: Resource) -> i64 {
+        let scale = self.scale(lane);
+        let amount = r.0.get(lane).copied().unwrap_or(0);
+        amount.div_euclid(scale) + i64::from(amount.rem_euclid(scale) != 0)
     }
 
     /// Hadoop's text of a resource: `<memory:4096, vCores:2, yarn.io/gpu: 2>`, zero types left out.
     pub fn show(&self, r: Resource) -> String {
         let mut text = format!("<memory:{}, vCores:{}", r.memory_mb(), r.vcores());
-        for (t, amount) in self
-            .types
-            .iter()
-            .zip(r.0)
-            .skip(2)
-            .filter(|(_, amount)| *amount != 0)
-        {
-            let _ = write!(text, ", {}: {amount}{}", t.name, t.units);
+        for (lane, t) in self.types.iter().enumerate().skip(2) {
+            let amount = self.wire(lane, r);
+            if amount != 0 {
+                let _ = write!(text, ", {}: {amount}{}", t.name, t.units);
+            }
         }
         text.push('>');
         text

@@ -19,7 +19,7 @@ fn with_gpu() -> ResourceTypes {
 fn a_resource_prints_as_hadoop_prints_it() {
     let types = with_gpu();
     assert_eq!(
-        types.show(Resource::new(4096, 2).with(2, 2)),
+        types.show(Resource::new(4096, 2).with(2, 2 * MILLI)),
         "<memory:4096, vCores:2, yarn.io/gpu: 2>"
     );
     assert_eq!(

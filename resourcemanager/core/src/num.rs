@@ -107,7 +107,8 @@ impl Calculator {
         let mut out = Resource::ZERO;
         for lane in 0..self.lanes(types) {
             let raised = ask.0[lane].max(minimum.0[lane]);
-            out.0[lane] = round_up(raised, minimum.0[lane]).min(maximum.0[lane]);
+            let step = minimum.0[lane].max(types.quantum(lane));
+            out.0[lane] = round_up(raised, step).min(maximum.0[lane]);
         }
         self.with_implied_vcore(out)
     }
@@ -144,7 +145,7 @@ impl Calculator {
         let lanes = self.lanes(types);
         let mut out = Resource::ZERO;
         for lane in 0..lanes {
-            out.0[lane] = to_i64((r.0[lane] as f64 * by).trunc());
+            out.0[lane] = cut(to_i64((r.0[lane] as f64 * by).trunc()), types.quantum(lane));
         }
         self.with_implied_vcore(out)
     }
@@ -154,14 +155,20 @@ impl Calculator {
         if by <= 0.0 {
             return Resource::ZERO;
         }
-        self.map(r, types, |v, _| to_i64((v as f64 / by).ceil()))
+        let lanes = self.lanes(types);
+        let mut out = Resource::ZERO;
+        for lane in 0..lanes {
+            let quotient = to_i64((r.0[lane] as f64 / by).ceil());
+            out.0[lane] = round_up(quotient, types.quantum(lane));
+        }
+        self.with_implied_vcore(out)
     }
 
     fn map(self, r: Resource, types: &ResourceTypes, f: impl Fn(i64, i64) -> i64) -> Resource {
         let step = types.minimum_allocation();
         let mut out = Resource::ZERO;
         for lane in 0..self.lanes(types) {
-            out.0[lane] = f(r.0[lane], step.0[lane]);
+            out.0[lane] = f(r.0[lane], step.0[lane].max(types.quantum(lane)));
         }
         self.with_implied_vcore(out)
     }
@@ -176,8 +183,18 @@ impl Calculator {
 }
 
 /// Each lane times `by`, cut off (`Resources.multiply`): what a share of the cluster is worth.
-pub fn share_of(r: Resource, by: f32) -> Resource {
-    Resource(r.0.map(|v| to_i64((v as f64 * f64::from(by)).trunc())))
+pub fn share_of(r: Resource, by: f32, types: &ResourceTypes) -> Resource {
+    let mut out = Resource::ZERO;
+    for (lane, amount) in out.0.iter_mut().enumerate() {
+        let product = to_i64((r.0[lane] as f64 * f64::from(by)).trunc());
+        *amount = cut(product, types.quantum(lane));
+    }
+    out
+}
+
+/// Down to a multiple of `step`.
+fn cut(v: i64, step: i64) -> i64 {
+    if step <= 1 { v } else { v - v.rem_euclid(step) }
 }
 
 /// `a / b`, 0 when both are none, more than any share when only `b` is.

@@ -41,6 +41,30 @@ fn products_round_up_to_the_step() {
 }
 
 #[test]
+fn limits_of_gpus_are_whole_devices() {
+    let mut list: Vec<_> = types().iter().cloned().collect();
+    list.push(yarn_types::ResourceType {
+        name: yarn_types::GPU.to_owned(),
+        units: String::new(),
+        minimum_allocation: 0,
+        maximum_allocation: i64::MAX,
+    });
+    let types = ResourceTypes::new(list).unwrap();
+    let eight = Resource::new(8192, 8).with(2, 8000);
+    assert_eq!(
+        Calculator::Dominant.times_up(eight, 0.1, &types).0[2],
+        1000,
+        "10 percent of 8 is 1"
+    );
+    assert_eq!(
+        share_of(eight.with(2, 4000), 0.2, &types).0[2],
+        0,
+        "20 percent of 4 is none"
+    );
+    assert_eq!(share_of(eight, 0.5, &types).0[2], 4000);
+}
+
+#[test]
 fn the_dominant_share_orders() {
     let cluster = Resource::new(100, 10);
     let (memory, cpu) = (Resource::new(30, 1), Resource::new(10, 4));

@@ -125,6 +125,10 @@ impl Sched {
         if let Some(node) = self.nodes.get_mut(alloc.node) {
             node.used = way.of(node.used, alloc.resource);
             node.containers = way.count(node.containers);
+            // a device comes back only when its ledger says so, not with the account
+            if let (Way::Take, Some((lane, room))) = (way, &mut node.gpu_room) {
+                *room -= alloc.resource.0[*lane];
+            }
         }
         if let Some(app) = self.app_mut(alloc.app) {
             app.used = way.of(app.used, alloc.resource);

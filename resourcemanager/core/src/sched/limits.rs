@@ -19,7 +19,7 @@ impl Sched {
     fn capacity(&self, queue: QueueIdx) -> Resource {
         let (calc, types, total) = (self.conf.calculator, &self.conf.types, self.nodes.total);
         calc.max(
-            self.tree.guaranteed(queue, total),
+            self.tree.guaranteed(queue, total, &self.conf.types),
             self.minimum(),
             total,
             types,
@@ -29,10 +29,10 @@ impl Sched {
     /// The most that `queue` could hold with what its ancestors' maxima and the other queues'
     /// use leave (`getCurrentLimitResource` on the way down).
     pub(super) fn attainable(&self, queue: QueueIdx) -> Resource {
-        let mut limit = self.tree.maximum(queue, self.nodes.total);
+        let mut limit = self.tree.maximum(queue, self.nodes.total, &self.conf.types);
         let used = self.tree.get(queue).used;
         for idx in self.tree.chain(queue).skip(1) {
-            let above = self.tree.maximum(idx, self.nodes.total);
+            let above = self.tree.maximum(idx, self.nodes.total, &self.conf.types);
             let others = self.tree.get(idx).used.minus(used);
             limit = limit.min(above.minus(others));
         }
@@ -43,7 +43,7 @@ impl Sched {
     pub(super) fn over_queue_limit(&self, queue: QueueIdx, size: Resource) -> Option<Why> {
         for idx in self.tree.chain(queue) {
             let q = self.tree.get(idx);
-            let limit = self.tree.maximum(idx, self.nodes.total);
+            let limit = self.tree.maximum(idx, self.nodes.total, &self.conf.types);
             if !self.conf.calculator.fits(q.used.plus(size), limit) {
                 return Some(Why::QueueLimit {
                     queue: q.path.clone(),
@@ -88,7 +88,7 @@ impl Sched {
         let by_percent = calc.divide_up(calc.times_down(current, percent, types), 100.0, types);
         let limit = calc.max(by_users, by_percent, total, types);
         let most = if q.conf.user_limit_factor < 0.0 {
-            self.tree.maximum(queue, total)
+            self.tree.maximum(queue, total, &self.conf.types)
         } else {
             calc.times_down(capacity, f64::from(q.conf.user_limit_factor), types)
         };
@@ -115,7 +115,7 @@ impl Sched {
     /// The most that ApplicationMasters may hold in `queue` (`calculateAndGetAMResourceLimit`).
     pub(super) fn am_limit(&self, queue: QueueIdx) -> Resource {
         let (calc, types, total) = (self.conf.calculator, &self.conf.types, self.nodes.total);
-        let guaranteed = self.tree.guaranteed(queue, total);
+        let guaranteed = self.tree.guaranteed(queue, total, &self.conf.types);
         let base = calc.max(guaranteed, self.attainable(queue), total, types);
         calc.times_up(base, f64::from(self.tree.get(queue).conf.am_percent), types)
     }
@@ -133,7 +133,11 @@ impl Sched {
         let by_users = 1.0 / users.max(1) as f32;
         let share = (q.conf.user_limit_percent / 100.0).max(by_users);
         let share = q.conf.am_percent * share * q.conf.user_limit_factor.abs();
-        let limit = calc.times_up(self.tree.guaranteed(queue, total), f64::from(share), types);
+        let limit = calc.times_up(
+            self.tree.guaranteed(queue, total, &self.conf.types),
+            f64::from(share),
+            types,
+        );
         calc.min(limit, self.am_limit(queue), total, types)
     }
 
@@ -184,12 +188,14 @@ impl Sched {
         };
         let rounded = calc.round_down(room.min(free), types);
         let vcores = room.min(free).vcores();
+        let idle = self.nodes.idle_gpus();
         let out = if calc == num::Calculator::Default {
             rounded.with(1, vcores)
         } else {
             rounded
         };
-        out.at_least_zero()
+        idle.map_or(out, |(lane, room)| out.with(lane, out.0[lane].min(room)))
+            .at_least_zero()
     }
 
     /// Most applications in a leaf (`maximum-applications`, or its share of the system's).

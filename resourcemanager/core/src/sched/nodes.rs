@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use yarn_types::{NodeId, Resource};
+use yarn_types::{MILLI, NodeId, Resource};
 
 use super::{Sched, ids::NodeIdx};
 
@@ -17,12 +17,19 @@ pub(super) struct Node {
     pub used: Resource,
     pub containers: u32,
     pub usable: bool,
+    /// Lane and amount of GPUs that devices are free for; `None` for a node that sent no list of
+    /// devices, where the sum alone counts.
+    pub gpu_room: Option<(usize, i64)>,
 }
 
 impl Node {
     /// What can still be granted; below zero when the total shrank under what is used.
     pub fn free(&self) -> Resource {
-        self.total.minus(self.used)
+        let mut free = self.total.minus(self.used);
+        if let Some((lane, room)) = self.gpu_room {
+            free.0[lane] = free.0[lane].min(room);
+        }
+        free
     }
 }
 
@@ -60,6 +67,15 @@ impl Nodes {
             .fold(Resource::ZERO, |max, (_, n)| max.max(n.total))
     }
 
+    /// Lane and amount of the free devices of usable nodes, where any node has a list of devices.
+    pub fn idle_gpus(&self) -> Option<(usize, i64)> {
+        let rooms = self.usable().filter_map(|(_, n)| {
+            let lane = n.gpu_room?.0;
+            Some((lane, n.free().0[lane].max(0)))
+        });
+        rooms.reduce(|(lane, sum), (_, room)| (lane, sum.saturating_add(room)))
+    }
+
     fn recount(&mut self) {
         let (total, count) = self
             .usable()
@@ -85,6 +101,7 @@ impl Sched {
             used: Resource::ZERO,
             containers: 0,
             usable: true,
+            gpu_room: None,
         });
         self.nodes_changed();
     }
@@ -102,6 +119,23 @@ impl Sched {
         if let Some(n) = self.nodes.get_mut(node) {
             n.usable = usable;
             self.nodes_changed();
+        }
+    }
+
+    /// `devices` whole GPUs of a node are free for new grants (its device ledger says so).
+    pub fn set_free_devices(&mut self, node: NodeIdx, devices: usize) {
+        let Some(lane) = self.conf.types.gpu_lane() else {
+            return;
+        };
+        let amount = i64::try_from(devices)
+            .unwrap_or(i64::MAX)
+            .saturating_mul(MILLI);
+        let Some(n) = self.nodes.get_mut(node) else {
+            return;
+        };
+        let before = n.gpu_room.replace((lane, amount));
+        if before.is_none_or(|(_, room)| room < amount) {
+            self.grown();
         }
     }
 

@@ -94,7 +94,9 @@ impl Sched {
     /// Used share of the guarantee; what has no guarantee counts as over when it holds anything.
     pub(super) fn used_capacity(&self, queue: QueueIdx) -> f32 {
         let q = self.tree.get(queue);
-        let guaranteed = self.tree.guaranteed(queue, self.nodes.total);
+        let guaranteed = self
+            .tree
+            .guaranteed(queue, self.nodes.total, &self.conf.types);
         self.conf
             .calculator
             .share(q.used, guaranteed, &self.conf.types)

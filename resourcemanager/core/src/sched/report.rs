@@ -51,7 +51,7 @@ impl Sched {
             return AppUsage::default();
         };
         let (calc, types, total) = (self.conf.calculator, &self.conf.types, self.nodes.total);
-        let guaranteed = self.tree.guaranteed(a.queue, total);
+        let guaranteed = self.tree.guaranteed(a.queue, total, &self.conf.types);
         let percent = |of| {
             let share = calc.share(a.used, of, types) * 100.0;
             if share.is_finite() { share } else { 0.0 }
@@ -150,8 +150,8 @@ impl Sched {
             absolute_used_capacity: finite(calc.share(q.used, total, types)),
             used: q.used,
             pending: q.pending,
-            guaranteed: self.tree.guaranteed(idx, total),
-            maximum: self.tree.maximum(idx, total),
+            guaranteed: self.tree.guaranteed(idx, total, &self.conf.types),
+            maximum: self.tree.maximum(idx, total, &self.conf.types),
             active_apps: count(q.leaf.active.len()),
             pending_apps: count(q.leaf.waiting.len()),
             containers: q.containers,

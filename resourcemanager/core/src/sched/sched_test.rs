@@ -58,6 +58,45 @@ impl Cluster {
         }
     }
 
+    /// As `new`, each node with four GPUs.
+    fn with_gpus(nodes: u32) -> Self {
+        let mut c = Self::new(0, &[]);
+        let mut list: Vec<_> = ResourceTypes::memory_and_vcores().iter().cloned().collect();
+        list.push(yarn_types::ResourceType {
+            name: yarn_types::GPU.to_owned(),
+            units: String::new(),
+            minimum_allocation: 0,
+            maximum_allocation: i64::MAX / yarn_types::MILLI,
+        });
+        c.sched.conf.types = ResourceTypes::new(list).unwrap();
+        for n in 0..nodes {
+            let total = Resource::new(8192, 8).with(2, 4000);
+            c.sched.add_node(
+                NodeIdx(n),
+                &NodeId::new(format!("h{n}"), 1),
+                &Arc::from("/r"),
+                total,
+            );
+        }
+        c
+    }
+
+    fn ask_gpus(&mut self, app: AppIdx, count: i32, gpus: i64) {
+        let mut asks = [crate::event::Ask {
+            priority: 1,
+            allocation_request_id: 0,
+            place: Arc::from("*"),
+            capability: Resource::new(1024, 1).with(2, gpus * yarn_types::MILLI),
+            count,
+            relax_locality: true,
+            label: None,
+            opportunistic: false,
+            unknown_resource: None,
+        }];
+        self.sched.validate_asks(app, &mut asks).unwrap();
+        self.sched.update_asks(self.now, app, &asks);
+    }
+
     /// Submits with an unmanaged ApplicationMaster.
     fn app(&mut self, queue: &str, user: &str, priority: i32) -> AppIdx {
         let app = AppIdx(self.next_app);
@@ -316,6 +355,44 @@ fn what_no_node_could_hold_says_so_at_once_and_waits() {
     );
     c.sched.set_total(NodeIdx(0), Resource::new(16_384, 8));
     assert_eq!(c.run().len(), 1, "a larger node wakes it");
+}
+
+#[test]
+fn gpus_follow_the_devices_that_are_free_not_the_sum() {
+    let mut c = Cluster::with_gpus(2);
+    c.sched.set_free_devices(NodeIdx(0), 4);
+    c.sched.set_free_devices(NodeIdx(1), 1);
+    let app = c.app("b", "u", 0);
+    c.sched.set_free_devices(NodeIdx(0), 1);
+    assert_eq!(c.sched.headroom(app).0[2], 2000, "at most the idle devices");
+    c.sched.set_free_devices(NodeIdx(0), 4);
+    c.ask_gpus(app, 3, 1);
+    let nodes: Vec<u32> = c.run().iter().map(|(_, n)| n.0).collect();
+    assert_eq!(nodes, [0, 0, 0], "packed on the node that is used already");
+    c.release(app, 3);
+    c.ask_gpus(app, 1, 2);
+    assert_eq!(
+        c.run(),
+        [],
+        "released, but their node has not said that they are free"
+    );
+    c.sched.set_free_devices(NodeIdx(0), 2);
+    assert_eq!(c.run(), [(app, NodeIdx(0))]);
+}
+
+#[test]
+fn what_needs_no_gpu_keeps_off_nodes_that_have_them() {
+    let mut c = Cluster::with_gpus(1);
+    c.sched.add_node(
+        NodeIdx(1),
+        &NodeId::new("cpu", 1),
+        &Arc::from("/r"),
+        Resource::new(8192, 8),
+    );
+    let app = c.app("b", "u", 0);
+    c.ask(app, 3, 1);
+    let nodes: Vec<u32> = c.run().iter().map(|(_, n)| n.0).collect();
+    assert_eq!(nodes, [1, 1, 1]);
 }
 
 #[test]

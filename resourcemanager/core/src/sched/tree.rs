@@ -4,7 +4,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
-use yarn_types::Resource;
+use yarn_types::{Resource, ResourceTypes};
 
 use super::ids::{AppIdx, QueueIdx, UserIdx};
 use crate::{
@@ -145,13 +145,13 @@ impl Tree {
     }
 
     /// What `idx` is guaranteed of `cluster`.
-    pub fn guaranteed(&self, idx: QueueIdx, cluster: Resource) -> Resource {
-        num::share_of(cluster, self.get(idx).share)
+    pub fn guaranteed(&self, idx: QueueIdx, cluster: Resource, types: &ResourceTypes) -> Resource {
+        num::share_of(cluster, self.get(idx).share, types)
     }
 
     /// The most that `idx` may hold of `cluster`.
-    pub fn maximum(&self, idx: QueueIdx, cluster: Resource) -> Resource {
-        num::share_of(cluster, self.get(idx).maximum_share)
+    pub fn maximum(&self, idx: QueueIdx, cluster: Resource, types: &ResourceTypes) -> Resource {
+        num::share_of(cluster, self.get(idx).maximum_share, types)
     }
 
     /// Adds (or takes, with negative figures) demand on the whole path.
