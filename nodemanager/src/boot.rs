@@ -38,9 +38,6 @@ use crate::{
     web,
 };
 
-/// Threads that delete (`yarn.nodemanager.delete.thread-count`).
-const DELETE_THREADS: u32 = 4;
-
 /// What the command line says.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -164,8 +161,10 @@ async fn open(
     let started_wall_ms = wall_ms();
     // A local-user that does not exist is said now, not by the first container.
     account_for("nobody", &settings.accounts).map_err(|e| BootError::Other(e.to_string()))?;
-    let delay_s = i64::try_from(settings.localizer.delete_delay_s).unwrap_or(i64::MAX);
-    let deleter = Deleter::new(DELETE_THREADS, delay_s);
+    let deleter = Deleter::new(
+        settings.localizer.delete_threads,
+        settings.localizer.delete_delay_s,
+    );
     let disks = directories(&settings, &deleter, started_wall_ms).await?;
     let report = {
         let disks = disks.clone();
@@ -440,7 +439,7 @@ impl Node {
     /// exit code and reason it gives.
     pub async fn registered(&mut self) -> Option<(i32, String)> {
         tokio::select! {
-            end = self.exit.recv() => return Some(end.unwrap_or_default()),
+            end = self.exit.recv() => return Some(end.unwrap_or_else(dead)),
             Ok(()) = &mut self.registered => {}
         }
         if let Some(path) = &self.endpoints_file {
@@ -455,7 +454,7 @@ impl Node {
 
     /// Waits for the end: exit code of the process and the reason.
     pub async fn ended(&mut self) -> (i32, String) {
-        self.exit.recv().await.unwrap_or_default()
+        self.exit.recv().await.unwrap_or_else(dead)
     }
 
     /// Closes ports and ends what is left.
@@ -464,6 +463,11 @@ impl Node {
         self.web.stop(false).await;
         self.server.shutdown().await;
     }
+}
+
+/// The end of a node whose core ended without a word.
+fn dead() -> (i32, String) {
+    (1, "the driver thread ended".to_owned())
 }
 
 /// Writes a file so that readers see all of it or none.

@@ -32,8 +32,8 @@ struct Args {
     /// error, warn, info, debug, trace, or target=level with commas between.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log_level: String,
-    /// How often the log file begins anew.
-    #[arg(long, value_enum, default_value = "never")]
+    /// When the log file is put aside.
+    #[arg(long, value_enum, default_value = "size")]
     log_rotate: Rotate,
     /// File for the addresses of the open ports, written once the node has registered.
     #[arg(long, value_name = "FILE")]
@@ -87,7 +87,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             .for_each(|k| tell(&format!("unknown: {k}")));
         return Ok(ExitCode::SUCCESS);
     }
-    let _guard = logging::start(args.log_file.as_deref(), &args.log_level, args.log_rotate)
+    logging::start(args.log_file.as_deref(), &args.log_level, args.log_rotate)
         .map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

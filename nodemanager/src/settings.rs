@@ -77,8 +77,10 @@ pub struct LocalizerSettings {
     pub fetch_threads: usize,
     /// `yarn.nodemanager.local-cache.max-files-per-directory`.
     pub files_per_directory_max: u32,
-    /// `yarn.nodemanager.delete.debug-delay-sec`.
-    pub delete_delay_s: u64,
+    /// `yarn.nodemanager.delete.debug-delay-sec`; below 0 nothing is ever deleted.
+    pub delete_delay_s: i64,
+    /// `yarn.nodemanager.delete.thread-count`.
+    pub delete_threads: u32,
 }
 
 /// Keys of container launches.
@@ -303,9 +305,8 @@ fn localizer(conf: &Configuration) -> Result<LocalizerSettings, Problem> {
             .max(1000),
         fetch_threads: usize::try_from(threads).unwrap_or(4),
         files_per_directory_max,
-        // -1 keeps everything for debugging; a hundred years will do for that.
-        delete_delay_s: u64::try_from(conf.i64("yarn.nodemanager.delete.debug-delay-sec", 0)?)
-            .unwrap_or(3_155_760_000),
+        delete_delay_s: conf.i64("yarn.nodemanager.delete.debug-delay-sec", 0)?,
+        delete_threads: conf.u32("yarn.nodemanager.delete.thread-count", 4)?.max(1),
     })
 }
 

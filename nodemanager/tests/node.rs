@@ -15,7 +15,7 @@ use yarn_proto::{
         StopContainersRequestProto, StopContainersResponseProto, StringBytesMapProto,
     },
 };
-use yarn_types::NodeId;
+use yarn_types::{NodeId, Resource, ResourceTypes};
 
 async fn get(url: &str) -> (u16, String) {
     let answer = limit(reqwest::get(url)).await.unwrap();
@@ -215,6 +215,74 @@ async fn a_resync_lists_running_containers() {
     });
     let (code, diagnostics) = c.completed(cid(2)).await;
     assert_eq!(code, -107, "{diagnostics}");
+    c.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_beyond_its_memory_is_ended() {
+    let interval = ("yarn.nodemanager.container-monitor.interval-ms", "100");
+    let no_vmem = ("yarn.nodemanager.vmem-check-enabled", "false");
+    let mut c = Cluster::start(&[interval, no_vmem]).await;
+    let am = c.am().await;
+    let types = ResourceTypes::memory_and_vcores();
+    let mut said = c.container_identifier(cid(2));
+    said.resource = Some(convert::resource_proto(Resource::new(16, 1), &types));
+    // tail keeps what it reads, as there is no line end.
+    let context = shell("sh -c 'tail -c 100000000 /dev/zero | tail -c 99999999 | sleep 1000'");
+    start(&am, &said, context).await.unwrap();
+    let (code, diagnostics) = c.completed(cid(2)).await;
+    assert_eq!(code, -104, "{diagnostics}");
+    let sentence = "beyond the 'PHYSICAL' memory limit. Current usage: ";
+    assert!(diagnostics.contains(sentence), "{diagnostics}");
+    assert!(
+        diagnostics.contains("of 16 MB physical memory used"),
+        "{diagnostics}"
+    );
+    c.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resources_are_brought_or_the_container_ends_with_minus_1000() {
+    let mut c = Cluster::start(&[]).await;
+    let am = c.am().await;
+    let source = c.dir.path().join("data.txt");
+    std::fs::write(&source, "payload").unwrap();
+    let modified = std::fs::metadata(&source).unwrap().modified().unwrap();
+    let modified = modified
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_millis();
+    let modified = i64::try_from(modified).unwrap();
+    let context = |scheme: &str, timestamp: i64| ContainerLaunchContextProto {
+        local_resources: vec![local_resource("sub/link", scheme, &source, 7, timestamp)],
+        ..shell("cat sub/link")
+    };
+    for (n, scheme, timestamp, text) in [
+        (3, "file", modified - 1000, "changed on src filesystem"),
+        (4, "hdfs", modified, "No FileSystem for scheme \"hdfs\""),
+    ] {
+        start(
+            &am,
+            &c.container_identifier(cid(n)),
+            context(scheme, timestamp),
+        )
+        .await
+        .unwrap();
+        let (code, diagnostics) = c.completed(cid(n)).await;
+        assert_eq!(code, -1000, "{diagnostics}");
+        assert!(diagnostics.contains(text), "{diagnostics}");
+    }
+    start(
+        &am,
+        &c.container_identifier(cid(2)),
+        context("file", modified),
+    )
+    .await
+    .unwrap();
+    let (code, diagnostics) = c.completed(cid(2)).await;
+    assert_eq!(code, 0, "{diagnostics}");
+    let (_, text) = get(&c.http(&format!("/ws/v1/node/containerlogs/{}/stdout", cid(2)))).await;
+    assert_eq!(text, "payload");
     c.stop().await;
 }
 

@@ -52,6 +52,8 @@ pub struct Link {
     interval_ms: u64,
     due: Millis,
     in_flight: bool,
+    /// Something happened since the last request that the ResourceManager waits for.
+    urgent: bool,
     failing_since: Option<Millis>,
     failures: u32,
 }
@@ -67,6 +69,7 @@ impl Link {
             interval_ms: HEARTBEAT_MS_DEFAULT,
             due: Millis(0),
             in_flight: false,
+            urgent: false,
             failing_since: None,
             failures: 0,
         }
@@ -153,7 +156,8 @@ impl Link {
     /// What to send now; `urgent`: something happened that the ResourceManager waits for. While
     /// it does not answer, attempts keep their pace.
     pub fn take_due(&mut self, now: Millis, urgent: bool) -> Option<Due> {
-        let early = urgent && self.failing_since.is_none();
+        self.urgent |= urgent;
+        let early = self.urgent && self.failing_since.is_none();
         if self.in_flight || (now < self.due && !early) {
             return None;
         }
@@ -163,6 +167,7 @@ impl Link {
             _ => return None,
         };
         self.in_flight = true;
+        self.urgent = false;
         Some(due)
     }
 

@@ -330,6 +330,8 @@ impl Nm {
                 self.forget(id, ctx);
             }
         }
+        // What may not have arrived does not wait for its turn.
+        ctx.urgent |= !self.outbox.is_empty();
         for id in &answer.containers_to_be_removed {
             if self.containers.get(id).is_some_and(Container::is_done) {
                 self.forget(*id, ctx);

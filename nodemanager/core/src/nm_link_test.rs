@@ -24,11 +24,23 @@ fn a_status_that_may_be_lost_is_sent_again() {
     let (id, statuses) = b.heartbeat().unwrap();
     assert_eq!((id, statuses.len()), (2, 1));
     b.beat(beat(3));
-    b.at(2000);
-    assert_eq!(b.heartbeat().unwrap().1.len(), 1);
+    assert_eq!(b.heartbeat().unwrap().1.len(), 1, "not at once");
     b.beat(beat(4));
     b.at(3000);
     assert_eq!(b.heartbeat().unwrap().1.len(), 0);
+}
+
+#[test]
+fn an_end_during_a_heartbeat_is_reported_right_after_it() {
+    let mut b = Bench::registered();
+    b.running(1);
+    assert!(b.nm.link.in_flight());
+    b.exited(1, 0);
+    b.apply(Event::TornDown { container: cid(1) });
+    assert!(b.heartbeat().is_none(), "one request at a time");
+    b.beat(beat(2));
+    let (id, statuses) = b.heartbeat().expect("it does not wait for its turn");
+    assert_eq!((id, statuses[0].state), (2, ContainerState::Complete));
 }
 
 #[test]

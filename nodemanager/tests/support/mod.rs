@@ -26,9 +26,10 @@ use yarn_proto::{
         UnRegisterNodeManagerResponseProto,
     },
     yarn::{
-        ContainerLaunchContextProto, ContainerTokenIdentifierProto, NmTokenIdentifierProto,
+        ContainerLaunchContextProto, ContainerTokenIdentifierProto, LocalResourceProto,
+        LocalResourceTypeProto, LocalResourceVisibilityProto, NmTokenIdentifierProto,
         StartContainerRequestProto, StartContainersRequestProto, StartContainersResponseProto,
-        StringStringMapProto,
+        StringLocalResourceMapProto, StringStringMapProto, UrlProto,
     },
 };
 use yarn_types::{
@@ -215,50 +216,58 @@ pub fn binaries() -> Binaries {
     }
 }
 
+/// A fake ResourceManager on a port of its own.
+pub fn fake_rm() -> (Arc<FakeRm>, Server, mpsc::UnboundedReceiver<Seen>) {
+    let (sender, seen) = mpsc::unbounded_channel();
+    let rm = Arc::new(FakeRm {
+        seen: sender,
+        state: Mutex::default(),
+    });
+    let options = ServerOptions::new("127.0.0.1:0".parse().unwrap(), AuthPolicy::SimpleOnly);
+    let server = Server::bind(options, Arc::clone(&rm) as _).unwrap();
+    (rm, server, seen)
+}
+
+/// A directory for a node that every account may pass through, with an empty conf/ in it.
+pub fn node_dir() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
+    std::fs::create_dir(dir.path().join("conf")).unwrap();
+    dir
+}
+
+/// Keys of a node in `dir` whose ResourceManager is at `tracker`.
+pub fn node_keys(dir: &Path, tracker: &str) -> Vec<(String, String)> {
+    let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    [
+        (
+            "yarn.resourcemanager.resource-tracker.address",
+            tracker.to_owned(),
+        ),
+        ("yarn.nodemanager.hostname", "127.0.0.1".to_owned()),
+        ("yarn.nodemanager.webapp.address", "127.0.0.1:0".to_owned()),
+        ("yarn.nodemanager.local-dirs", path("local")),
+        ("yarn.nodemanager.log-dirs", path("logs")),
+        ("ipc.client.connect.retry.interval", "20".to_owned()),
+        // A full disk of the test machine is no matter here.
+        (
+            "yarn.nodemanager.disk-health-checker.enable",
+            "false".to_owned(),
+        ),
+    ]
+    .map(|(k, v)| (k.to_owned(), v))
+    .to_vec()
+}
+
 impl Cluster {
     /// A node that has registered; `keys` go over the test's configuration.
     pub async fn start(keys: &[(&str, &str)]) -> Self {
-        let (sender, seen) = mpsc::unbounded_channel();
-        let rm = Arc::new(FakeRm {
-            seen: sender,
-            state: Mutex::default(),
-        });
-        let options = ServerOptions::new("127.0.0.1:0".parse().unwrap(), AuthPolicy::SimpleOnly);
-        let rm_server = Server::bind(options, Arc::clone(&rm) as _).unwrap();
-        let tracker = rm_server.local_addr().to_string();
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
-        let conf = dir.path().join("conf");
-        std::fs::create_dir(&conf).unwrap();
-        let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-        let mut overrides = vec![
-            (
-                "yarn.resourcemanager.resource-tracker.address".to_owned(),
-                tracker,
-            ),
-            (
-                "yarn.nodemanager.hostname".to_owned(),
-                "127.0.0.1".to_owned(),
-            ),
-            (
-                "yarn.nodemanager.webapp.address".to_owned(),
-                "127.0.0.1:0".to_owned(),
-            ),
-            ("yarn.nodemanager.local-dirs".to_owned(), path("local")),
-            ("yarn.nodemanager.log-dirs".to_owned(), path("logs")),
-            (
-                "ipc.client.connect.retry.interval".to_owned(),
-                "20".to_owned(),
-            ),
-            // A full disk of the test machine is no matter here.
-            (
-                "yarn.nodemanager.disk-health-checker.enable".to_owned(),
-                "false".to_owned(),
-            ),
-        ];
+        let (rm, rm_server, seen) = fake_rm();
+        let dir = node_dir();
+        let mut overrides = node_keys(dir.path(), &rm_server.local_addr().to_string());
         overrides.extend(keys.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
         let options = boot::Options {
-            config: Some(conf),
+            config: Some(dir.path().join("conf")),
             overrides,
             endpoints_file: Some(dir.path().join("endpoints")),
             binaries: Some(binaries()),
@@ -382,6 +391,33 @@ pub fn shell(command: &str) -> ContainerLaunchContextProto {
             value: Some("hello".to_owned()),
         }],
         ..Default::default()
+    }
+}
+
+/// A PRIVATE file resource.
+pub fn local_resource(
+    name: &str,
+    scheme: &str,
+    path: &Path,
+    size: i64,
+    timestamp: i64,
+) -> StringLocalResourceMapProto {
+    let value = LocalResourceProto {
+        resource: Some(UrlProto {
+            scheme: Some(scheme.to_owned()),
+            port: Some(-1),
+            file: Some(path.to_str().unwrap().to_owned()),
+            ..Default::default()
+        }),
+        size: Some(size),
+        timestamp: Some(timestamp),
+        r#type: Some(LocalResourceTypeProto::File as i32),
+        visibility: Some(LocalResourceVisibilityProto::Private as i32),
+        ..Default::default()
+    };
+    StringLocalResourceMapProto {
+        key: Some(name.to_owned()),
+        value: Some(value),
     }
 }
 

@@ -1,0 +1,80 @@
+//! The nodemanager executable as a process: start, SIGTERM, refusals.
+//! May touch: real sockets, temporary directories, real processes.
+//! Must not: sleep.
+
+mod support;
+
+use std::process::Stdio;
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use support::*;
+use tokio::process::Command;
+
+fn daemon() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nodemanager"));
+    command
+        .kill_on_drop(true)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_ends_it_well() {
+    // The programs lie beside the executable once they are built.
+    binaries();
+    let (_rm, server, mut seen) = fake_rm();
+    let dir = node_dir();
+    let mut command = daemon();
+    command.arg("--config").arg(dir.path().join("conf"));
+    command.arg("--log-file").arg(dir.path().join("nm.log"));
+    for (key, value) in node_keys(dir.path(), &server.local_addr().to_string()) {
+        command.arg("-D").arg(format!("{key}={value}"));
+    }
+    let child = command.spawn().unwrap();
+    let pid = Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap());
+    let next = limit(seen.recv()).await.unwrap();
+    let Seen::Registered(request) = next else {
+        panic!("{next:?}")
+    };
+    assert_eq!(request.nm_version(), "3.5.0");
+    assert_eq!(request.resource.unwrap().memory(), 8192);
+    kill(pid, Signal::SIGTERM).unwrap();
+    let output = limit(child.wait_with_output()).await.unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let mut goodbye = false;
+    while let Ok(seen) = seen.try_recv() {
+        goodbye |= matches!(seen, Seen::Unregistered);
+    }
+    assert!(goodbye, "it did not unregister");
+    let log = std::fs::read_to_string(dir.path().join("nm.log")).unwrap();
+    assert!(
+        log.contains("NodeManager ended reason=\"SIGTERM\""),
+        "{log}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_it_cannot_honour_it_refuses_in_one_sentence() {
+    binaries();
+    let dir = node_dir();
+    let mut command = daemon();
+    command.arg("--config").arg(dir.path().join("conf"));
+    command.args(["-D", "hadoop.security.authentication=kerberos"]);
+    let output = limit(command.output()).await.unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).unwrap();
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with("nodemanager: "), "{text}");
+    assert!(last.contains("hadoop.security.authentication"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_says_its_version() {
+    let output = limit(daemon().arg("--version").output()).await.unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text, format!("nodemanager {}\n", env!("CARGO_PKG_VERSION")));
+}
