@@ -168,7 +168,6 @@ pub(crate) struct Started {
 
 struct NodeService {
     started: mpsc::UnboundedSender<Started>,
-    stopped: mpsc::UnboundedSender<StopContainersRequestProto>,
     refuse: Mutex<Vec<hadoop_ipc::server::RemoteException>>,
 }
 
@@ -185,8 +184,8 @@ impl Service for NodeService {
                 self.started.send(Started { request, user }).unwrap();
             }
             "stopContainers" => {
+                let _: StopContainersRequestProto = call.decode().unwrap();
                 reply.ok(&StopContainersResponseProto::default());
-                self.stopped.send(call.decode().unwrap()).unwrap();
             }
             other => panic!("{other}"),
         }
@@ -222,7 +221,6 @@ pub(crate) struct Node {
     pub tracker: Client,
     pub registered: RegisterNodeManagerResponseProto,
     pub started: mpsc::UnboundedReceiver<Started>,
-    pub stopped: mpsc::UnboundedReceiver<StopContainersRequestProto>,
     pub response_id: i32,
     service: Arc<NodeService>,
     _server: Server,
@@ -232,10 +230,8 @@ impl Node {
     pub async fn register(rm: &Rm, offers: Resource) -> Self {
         let secrets = Arc::new(NodeSecrets::default());
         let (started_tx, started) = mpsc::unbounded_channel();
-        let (stopped_tx, stopped) = mpsc::unbounded_channel();
         let service = Arc::new(NodeService {
             started: started_tx,
-            stopped: stopped_tx,
             refuse: Mutex::default(),
         });
         let policy = AuthPolicy::TokenOnly(Arc::clone(&secrets) as Arc<dyn Secrets>);
@@ -262,7 +258,6 @@ impl Node {
             tracker,
             registered,
             started,
-            stopped,
             response_id: 0,
             service,
             _server: server,

@@ -200,7 +200,7 @@ impl Auth {
             execution_type: Some(ExecutionTypeProto::Guaranteed as i32),
             version: Some(0),
             allocation_request_id: Some(grant.allocation_request_id),
-            allocation_tags: Vec::new(),
+            ..Default::default()
         };
         mint(key, &identifier, &node)
     }

@@ -269,3 +269,10 @@ fn finish<R: Message>(reply: Replier, result: Result<R, RemoteException>) {
 #[cfg(test)]
 #[path = "rpc_test.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "errors_test.rs"]
+mod errors_tests;
+
+#[cfg(test)]
+pub(crate) use errors_tests::test_context;

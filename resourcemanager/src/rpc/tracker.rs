@@ -131,8 +131,8 @@ fn registered_proto(
         diagnostics_message: (!diagnostics.is_empty()).then_some(diagnostics),
         rm_version: Some(HADOOP_VERSION.to_owned()),
         are_node_labels_accepted_by_rm: Some(false),
-        resource: None,
         are_node_attributes_accepted_by_rm: Some(false),
+        ..Default::default()
     }
 }
 

@@ -174,7 +174,3 @@ impl Filter {
             && within(app.finished_wall_ms, r.finish_begin, r.finish_end)
     }
 }
-
-#[cfg(test)]
-#[path = "apps_test.rs"]
-mod tests;
