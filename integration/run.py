@@ -11,6 +11,7 @@ target/integration/TARGET. Exit code 1 when a check failed.
 import argparse
 import os
 import shutil
+import signal
 import sys
 import time
 import traceback
@@ -64,6 +65,8 @@ def main():
     logs = caches.REPOSITORY / "target" / "integration" / options.target
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
+    # A run that is told to end stops its clusters too.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     bench = harness.Bench(options.target, logs)
     failed = 0
     try:

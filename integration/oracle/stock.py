@@ -227,6 +227,13 @@ def stop(directory):
             if alive(pid):
                 os.kill(pid, signal.SIGKILL)
         path.unlink()
+    # A NodeManager that was killed leaves its containers running.
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and f"LOCAL_DIRS={directory}/".encode() in (entry / "environ").read_bytes():
+                os.kill(int(entry.name), signal.SIGKILL)
+        except OSError:
+            continue
 
 
 def run(directory, command):

@@ -33,7 +33,7 @@ def normalised(bench, text):
         (r"container_\d{13}_\d{4,}_(\d\d)_(\d{6})", r"<container \1 \2>"),
         (r"application_\d{13}_\d{4,}", "<app>"),
         (r"\w{3} \w{3} \d\d \d\d:\d\d:\d\d [+-]\d{4} \d{4}", "<date>"),
-        (r"\w{3} \d\d/\w{3}/\d\d \d\d:\d\d:\d\d:\d\d[A-Z]{3,4}", "<date>"),
+        (r"\w{3} \d\d/\w{3}/\d\d \d\d:\d\d:\d\d:\d{1,3}[A-Z]{3,4}", "<date>"),
         (r"\b\d{13}\b", "<ms>"),
         (r"Allocation : \d+ MB-seconds, \d+ vcore-seconds", "Allocation : <n> MB-seconds, <n> vcore-seconds"),
         (r"PMem:\d+ MB, VMem:\d+ MB, VCores:[\d.]+", "PMem:<n> MB, VMem:<n> MB, VCores:<n>"),

@@ -5,7 +5,7 @@ import os
 
 from harness import CheckFailed, RemoteError, fetch, require, require_match, wait_for
 from scenarios.apps import HOG, OVER_MEMORY, refused
-from scenarios.registry import check
+from scenarios.registry import HEDDLE, check
 
 
 class Master:
@@ -253,7 +253,7 @@ def status(bench):
         require((seen["state"], seen["exit"]) == ("RUNNING", -1000), f"the status is {seen}")
 
 
-@check("containers/background-process")
+@check("containers/background-process", targets=HEDDLE)
 def background_process(bench):
     """A process that a container left in the background is gone after the container has ended."""
     mark = bench.path("pid")
