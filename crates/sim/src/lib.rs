@@ -26,8 +26,10 @@ pub struct Options {
     pub healing_ms: u64,
     /// Which faults.
     pub faults: Faults,
-    /// The driver's bug put back on purpose, to prove that it is found.
+    /// A bug of the driver or the store put back on purpose, to prove that it is found.
     pub mutant: Option<Mutant>,
+    /// The same with a bug of the core.
+    pub core_mutant: Option<rm_core::mutant::Mutant>,
 }
 
 impl Default for Options {
@@ -39,11 +41,12 @@ impl Default for Options {
             healing_ms: 1_200_000,
             faults: Faults::ALL,
             mutant: None,
+            core_mutant: None,
         }
     }
 }
 
-/// Bugs that a run must find.
+/// Bugs of the shell that a run must find.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mutant {
     /// Answers do not wait for the store.

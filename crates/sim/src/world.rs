@@ -91,9 +91,14 @@ impl World {
             let want = usize::try_from(rng.between(1, 12)).unwrap_or(1);
             (id, (at, submission(id), want))
         });
+        let submissions = submissions.collect();
+        let mut rm = Rm::new(boot);
+        if let Some(mutant) = options.core_mutant {
+            rm.plant(mutant);
+        }
         Self {
-            submissions: submissions.collect(),
-            rm: Rm::new(boot),
+            submissions,
+            rm,
             nodes: (0..options.nodes).map(node).collect(),
             seed,
             options,

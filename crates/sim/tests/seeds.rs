@@ -67,17 +67,29 @@ fn a_seed_gives_the_same_run_every_time() {
 /// Bugs put back, with the number of seeds within which they must be found.
 #[test]
 fn bugs_put_back_are_found() {
-    for (mutant, within) in [
-        (Mutant::ReplyBeforeStore, 1),
-        (Mutant::ForgetLastAnswer, 5),
-        (Mutant::StoreForgets, 1),
+    use rm_core::mutant::Mutant as Core;
+    let base = Options {
+        healing_ms: 300_000,
+        ..Options::default()
+    };
+    let shell = |mutant| Options {
+        mutant: Some(mutant),
+        ..base
+    };
+    let core = |mutant| Options {
+        core_mutant: Some(mutant),
+        ..base
+    };
+    for (options, within) in [
+        (shell(Mutant::ReplyBeforeStore), 1),
+        (shell(Mutant::ForgetLastAnswer), 5),
+        (shell(Mutant::StoreForgets), 1),
+        (core(Core::SkipAncestor), 1),
+        (core(Core::DoubleRelease), 1),
+        (core(Core::GrantAgain), 10),
+        (core(Core::ForgetEnd), 1),
     ] {
-        let options = Options {
-            mutant: Some(mutant),
-            healing_ms: 300_000,
-            ..Options::default()
-        };
         let found = (0..within).any(|seed| run(seed, &options).is_err());
-        assert!(found, "{mutant:?} was not found within {within} seeds");
+        assert!(found, "{options:?} was not found within {within} seeds");
     }
 }

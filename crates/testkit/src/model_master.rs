@@ -136,7 +136,13 @@ impl ModelMaster {
         }
         let by_priority = usize::try_from(grant.priority - 1).unwrap_or(usize::MAX);
         match self.wanted.get_mut(by_priority) {
-            Some((_, count)) => *count -= 1,
+            Some((_, count)) => {
+                *count -= 1;
+                if *count < 0 {
+                    self.complaints
+                        .push(format!("{} is more than was asked for", grant.container));
+                }
+            }
             None => self
                 .complaints
                 .push(format!("{} was never asked for", grant.container)),

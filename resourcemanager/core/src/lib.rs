@@ -14,6 +14,8 @@ pub mod effect;
 pub mod event;
 pub mod gpu;
 pub mod liveness;
+#[cfg(feature = "mutants")]
+pub mod mutant;
 pub mod node;
 pub mod num;
 pub mod queries;

@@ -249,6 +249,10 @@ impl Rm {
     /// Counts in a call are absolute, as of the last answer that the ApplicationMaster read. What
     /// was granted since is on its way with this call's answer and must not be granted again.
     fn discount_undelivered(&self, idx: AppIdx, request: &mut Allocate) {
+        #[cfg(feature = "mutants")]
+        if self.sched.mutant == Some(crate::mutant::Mutant::GrantAgain) {
+            return;
+        }
         let attempt = self.apps.get(&idx).and_then(|app| app.attempts.last());
         let Some(attempt) = attempt.filter(|a| !a.outbox.granted.is_empty()) else {
             return;

@@ -116,6 +116,10 @@ impl Sched {
             return false;
         };
         self.account(&alloc, Way::Give);
+        #[cfg(feature = "mutants")]
+        if self.mutant == Some(crate::mutant::Mutant::DoubleRelease) {
+            self.account(&alloc, Way::Give);
+        }
         self.grown();
         self.activate(alloc.queue);
         true
@@ -144,6 +148,13 @@ impl Sched {
         user.used = way.of(user.used, alloc.resource);
         let mut at = Some(alloc.queue);
         while let Some(idx) = at {
+            #[cfg(feature = "mutants")]
+            if self.mutant == Some(crate::mutant::Mutant::SkipAncestor)
+                && way == Way::Take
+                && idx.at() == 0
+            {
+                break;
+            }
             let queue = self.tree.get_mut(idx);
             queue.used = way.of(queue.used, alloc.resource);
             queue.containers = way.count(queue.containers);

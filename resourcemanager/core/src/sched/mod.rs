@@ -45,6 +45,9 @@ pub struct Sched {
     grown_at: u64,
     /// Something may be placeable that was not tried yet.
     stirred: bool,
+    /// A bug planted by the simulation.
+    #[cfg(feature = "mutants")]
+    pub(crate) mutant: Option<crate::mutant::Mutant>,
 }
 
 /// A submitted application.
@@ -123,6 +126,8 @@ impl Sched {
             change: 1,
             grown_at: 1,
             stirred: false,
+            #[cfg(feature = "mutants")]
+            mutant: None,
         }
     }
 

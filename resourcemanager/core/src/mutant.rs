@@ -1,0 +1,25 @@
+//! `Mutant`: bugs that a simulation plants in the core to prove that it would find them.
+//! May touch: a switch; compiled only with the feature `mutants`.
+//! Must not: be on in a daemon.
+
+use crate::rm::Rm;
+
+/// A bug put back on purpose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mutant {
+    /// A grant is not counted in the root queue.
+    SkipAncestor,
+    /// A release is taken out of the accounts twice.
+    DoubleRelease,
+    /// What was granted since the master's last answer is granted again.
+    GrantAgain,
+    /// The end of a container is not told to its master.
+    ForgetEnd,
+}
+
+impl Rm {
+    /// Plants a bug.
+    pub fn plant(&mut self, mutant: Mutant) {
+        self.sched.mutant = Some(mutant);
+    }
+}
