@@ -169,6 +169,8 @@ pub struct RegisterNodeManagerRequestProto {
     pub node_attributes: ::core::option::Option<NodeAttributesProto>,
     #[prost(message, optional, tag = "12")]
     pub node_status: ::core::option::Option<NodeStatusProto>,
+    #[prost(message, optional, tag = "20001")]
+    pub heddle_gpus: ::core::option::Option<super::HeddleGpuListProto>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RegisterNodeManagerResponseProto {
@@ -190,6 +192,8 @@ pub struct RegisterNodeManagerResponseProto {
     pub resource: ::core::option::Option<super::ResourceProto>,
     #[prost(bool, optional, tag = "9", default = "false")]
     pub are_node_attributes_accepted_by_rm: ::core::option::Option<bool>,
+    #[prost(uint64, optional, tag = "20001")]
+    pub heddle_gpu_seq: ::core::option::Option<u64>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UnRegisterNodeManagerRequestProto {
@@ -218,6 +222,8 @@ pub struct NodeHeartbeatRequestProto {
     pub node_attributes: ::core::option::Option<NodeAttributesProto>,
     #[prost(int64, optional, tag = "8")]
     pub token_sequence_no: ::core::option::Option<i64>,
+    #[prost(message, optional, tag = "20001")]
+    pub heddle_gpus: ::core::option::Option<super::HeddleGpuChangesProto>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LogAggregationReportProto {
@@ -274,6 +280,8 @@ pub struct NodeHeartbeatResponseProto {
     pub are_node_attributes_accepted_by_rm: ::core::option::Option<bool>,
     #[prost(int64, optional, tag = "19")]
     pub token_sequence_no: ::core::option::Option<i64>,
+    #[prost(uint64, optional, tag = "20001")]
+    pub heddle_gpu_seq: ::core::option::Option<u64>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ContainerQueuingLimitProto {
@@ -356,6 +364,8 @@ pub struct NmContainerStatusProto {
     pub allocation_request_id: ::core::option::Option<i64>,
     #[prost(string, repeated, tag = "12")]
     pub allocation_tags: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(message, optional, tag = "20001")]
+    pub heddle_gpus: ::core::option::Option<super::HeddleGpuGrantsProto>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ScmUploaderNotifyRequestProto {
