@@ -38,6 +38,9 @@ use crate::{
     web,
 };
 
+const RPC_KEY: &str = "yarn.nodemanager.address";
+const WEB_KEY: &str = "yarn.nodemanager.webapp.address";
+
 /// What the command line says.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -161,6 +164,11 @@ async fn open(
     let started_wall_ms = wall_ms();
     // A local-user that does not exist is said now, not by the first container.
     account_for("nobody", &settings.accounts).map_err(|e| BootError::Other(e.to_string()))?;
+    let (inbox, waiting) = driver::inbox();
+    let keys = Arc::new(TokenKeys::new());
+    // Ports first: a second node started by mistake must not end the containers of the first.
+    let ports = Ports::open(&settings, &inbox, &keys).await?;
+    let (id, http_port) = (ports.id.clone(), ports.http_port);
     let deleter = Deleter::new(
         settings.localizer.delete_threads,
         settings.localizer.delete_delay_s,
@@ -171,48 +179,7 @@ async fn open(
         let look = tokio::task::spawn_blocking(move || disks.check());
         look.await.map_err(|e| BootError::Other(e.to_string()))?
     };
-
-    let (inbox, waiting) = driver::inbox();
-    let keys = Arc::new(TokenKeys::new());
-    let service = Containers {
-        inbox: inbox.clone(),
-        keys: Arc::clone(&keys),
-        types: settings.types.clone(),
-    };
-    let rpc_key = "yarn.nodemanager.address";
-    let bind = resolve(&settings.rpc_bind, rpc_key).await?;
-    let listen = |key, address: &HostPort| {
-        let address = address.to_string();
-        move |source| BootError::Listen {
-            address,
-            key,
-            source,
-        }
-    };
-    let mut server = ServerOptions::new(bind, AuthPolicy::TokenOnly(Arc::clone(&keys) as _));
-    server.frame_bytes_max = settings.frame_bytes_max;
-    let server =
-        Server::bind(server, Arc::new(service)).map_err(listen(rpc_key, &settings.rpc_bind))?;
-    let id = NodeId::new(settings.node_host.as_str(), server.local_addr().port());
-    keys.set_node(id.clone());
-    let web_key = "yarn.nodemanager.webapp.address";
-    let listener = TcpListener::bind(resolve(&settings.web_bind, web_key).await?)
-        .and_then(|l| Ok((l.local_addr()?.port(), l)))
-        .map_err(listen(web_key, &settings.web_bind))?;
-    let (http_port, listener) = listener;
-    let site = web::Site {
-        inbox: inbox.clone(),
-        node: id.clone(),
-        http_port,
-        log_dirs: settings.log_dirs.clone(),
-        total: settings.total,
-        types: settings.types.clone(),
-        monitor: settings.monitor,
-        started_wall_ms,
-    };
-    let serving = web::server(site, listener).map_err(listen(web_key, &settings.web_bind))?;
-    let web = serving.handle();
-    tokio::spawn(serving);
+    let (server, web) = ports.serve_web(&settings, &inbox, started_wall_ms)?;
 
     let tools = tools(&settings, &id, http_port, &inbox, &keys, binaries, deleter);
     let watched = Arc::clone(&tools.monitor);
@@ -229,23 +196,17 @@ async fn open(
     waiting
         .start(settings.core.clone(), hands)
         .map_err(|e| BootError::Other(format!("cannot start the driver thread: {e}")))?;
+    let usage = monitor::SharedUsage::default();
     let tracker = Tracker {
-        facts: Facts {
-            node: id.clone(),
-            http_port,
-            total: settings.total,
-            physical: settings.physical,
-            types: settings.types.clone(),
-            user: own_name(),
-            rm_version_min: settings.rm_version_min.clone(),
-        },
+        facts: facts(&settings, &id, http_port),
         addresses: settings.tracker.clone(),
         keys,
         inbox: inbox.clone(),
+        usage: Arc::clone(&usage),
         registered: Some(registered_sender),
     };
     tokio::spawn(tracker.run(work));
-    loops(&settings, &inbox, &runner, watched, disks);
+    loops(&settings, &inbox, &runner, (watched, usage), disks);
     inbox.event(Event::Health(health));
     inbox.event(Event::Begin);
     Ok(Node {
@@ -259,6 +220,87 @@ async fn open(
         registered,
         endpoints_file,
     })
+}
+
+/// Both ports, open.
+struct Ports {
+    id: NodeId,
+    server: Server,
+    http_port: u16,
+    listener: TcpListener,
+}
+
+impl Ports {
+    async fn open(
+        settings: &Settings,
+        inbox: &Inbox,
+        keys: &Arc<TokenKeys>,
+    ) -> Result<Self, BootError> {
+        let service = Containers {
+            inbox: inbox.clone(),
+            keys: Arc::clone(keys),
+            types: settings.types.clone(),
+        };
+        let bind = resolve(&settings.rpc_bind, RPC_KEY).await?;
+        let mut options = ServerOptions::new(bind, AuthPolicy::TokenOnly(Arc::clone(keys) as _));
+        options.frame_bytes_max = settings.frame_bytes_max;
+        let server = Server::bind(options, Arc::new(service))
+            .map_err(|e| listen(RPC_KEY, &settings.rpc_bind, e))?;
+        let id = NodeId::new(settings.node_host.as_str(), server.local_addr().port());
+        keys.set_node(id.clone());
+        let (http_port, listener) = TcpListener::bind(resolve(&settings.web_bind, WEB_KEY).await?)
+            .and_then(|l| Ok((l.local_addr()?.port(), l)))
+            .map_err(|e| listen(WEB_KEY, &settings.web_bind, e))?;
+        Ok(Self {
+            id,
+            server,
+            http_port,
+            listener,
+        })
+    }
+
+    fn serve_web(
+        self,
+        settings: &Settings,
+        inbox: &Inbox,
+        started_wall_ms: i64,
+    ) -> Result<(Server, actix_web::dev::ServerHandle), BootError> {
+        let site = web::Site {
+            inbox: inbox.clone(),
+            node: self.id,
+            http_port: self.http_port,
+            log_dirs: settings.log_dirs.clone(),
+            total: settings.total,
+            types: settings.types.clone(),
+            monitor: settings.monitor,
+            started_wall_ms,
+        };
+        let serving =
+            web::server(site, self.listener).map_err(|e| listen(WEB_KEY, &settings.web_bind, e))?;
+        let handle = serving.handle();
+        tokio::spawn(serving);
+        Ok((self.server, handle))
+    }
+}
+
+fn listen(key: &'static str, address: &HostPort, source: std::io::Error) -> BootError {
+    BootError::Listen {
+        address: address.to_string(),
+        key,
+        source,
+    }
+}
+
+fn facts(settings: &Settings, id: &NodeId, http_port: u16) -> Facts {
+    Facts {
+        node: id.clone(),
+        http_port,
+        total: settings.total,
+        physical: settings.physical,
+        types: settings.types.clone(),
+        user: own_name(),
+        rm_version_min: settings.rm_version_min.clone(),
+    }
 }
 
 /// Makes and clears directories, ends what a predecessor left.
@@ -373,12 +415,14 @@ fn loops(
     settings: &Settings,
     inbox: &Inbox,
     runner: &Arc<Runner>,
-    watched: Arc<Mutex<Monitor>>,
+    watched: (Arc<Mutex<Monitor>>, monitor::SharedUsage),
     disks: Disks,
 ) {
     if settings.monitor.enabled {
+        let (watched, usage) = watched;
         tokio::spawn(monitor::watch(
             watched,
+            usage,
             inbox.clone(),
             settings.monitor.interval_ms,
         ));

@@ -3,7 +3,7 @@
 //! Must not: kill anything (the core says who ends).
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -13,12 +13,33 @@ use tokio::time::MissedTickBehavior;
 
 use crate::{
     driver::Inbox,
-    exec::{localizer::Localizer, monitor::Monitor},
+    exec::{
+        localizer::Localizer,
+        monitor::{Monitor, NodeUsage, Utilization, node_usage},
+    },
 };
 
+/// What containers and the whole machine used at the last poll; heartbeats carry it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Sum over containers; CPU in vcores of the node.
+    pub containers: Utilization,
+    /// The machine; CPU as a fraction, 0 to 1.
+    pub node: Utilization,
+}
+
+/// The last usage, shared between the loop that polls and the tracker that tells.
+pub type SharedUsage = Arc<Mutex<Usage>>;
+
 /// Polls memory every `interval_ms`, for ever.
-pub async fn watch(monitor: Arc<Mutex<Monitor>>, inbox: Inbox, interval_ms: u64) {
+pub async fn watch(
+    monitor: Arc<Mutex<Monitor>>,
+    usage: SharedUsage,
+    inbox: Inbox,
+    interval_ms: u64,
+) {
     let started = Instant::now();
+    let mut before = NodeUsage::default();
     let mut ticks = tokio::time::interval(Duration::from_millis(interval_ms));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -26,12 +47,21 @@ pub async fn watch(monitor: Arc<Mutex<Monitor>>, inbox: Inbox, interval_ms: u64)
         let monitor = Arc::clone(&monitor);
         let now_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let poll = tokio::task::spawn_blocking(move || {
-            monitor
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .poll(now_ms)
+            let mut monitor = monitor.lock().unwrap_or_else(PoisonError::into_inner);
+            (monitor.poll(now_ms), node_usage(Path::new("/proc")))
         });
-        let Ok(poll) = poll.await else { continue };
+        let Ok((poll, node)) = poll.await else {
+            continue;
+        };
+        *usage.lock().unwrap_or_else(PoisonError::into_inner) = Usage {
+            containers: poll.used,
+            node: Utilization {
+                pmem_mb: node.pmem_mb,
+                vmem_mb: node.vmem_mb,
+                cpu_vcores: node.cpu_since(&before),
+            },
+        };
+        before = node;
         for over in poll.over {
             let Ok(container) = over.container_id.parse() else {
                 continue;

@@ -2,7 +2,10 @@
 //! May touch: one connection to the ResourceManager, token keys, the inbox.
 //! Must not: decide when to send, retry or give up (the core does).
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use hadoop_ipc::{
     client::{Auth, CallError, Client, ClientOptions},
@@ -19,13 +22,15 @@ use yarn_proto::{
         RegisterNodeManagerResponseProto, UnRegisterNodeManagerRequestProto,
         UnRegisterNodeManagerResponseProto,
     },
-    yarn::SignalContainerCommandProto,
+    yarn::{ResourceUtilizationProto, SignalContainerCommandProto},
 };
 use yarn_types::{ApplicationId, NodeId, Resource, ResourceTypes};
 
 use crate::{
     driver::{Inbox, Work},
+    exec::monitor::Utilization,
     keys::TokenKeys,
+    monitor::SharedUsage,
     rpc,
 };
 
@@ -68,6 +73,8 @@ pub struct Tracker {
     pub keys: Arc<TokenKeys>,
     /// The core.
     pub inbox: Inbox,
+    /// What is used, for heartbeats.
+    pub usage: SharedUsage,
     /// Told once the first registration is through.
     pub registered: Option<tokio::sync::oneshot::Sender<()>>,
 }
@@ -200,6 +207,7 @@ impl Tracker {
         containers: &[ContainerReport],
         health: &Health,
     ) -> NodeStatusProto {
+        let usage = *self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         let types = &self.facts.types;
         NodeStatusProto {
             node_id: Some(ids::node_id_proto(&self.facts.node)),
@@ -210,6 +218,8 @@ impl Tracker {
                 health_report: Some(health.report.clone()),
                 last_health_report_time: Some(health.checked_wall_ms),
             }),
+            containers_utilization: Some(utilization(usage.containers)),
+            node_utilization: Some(utilization(usage.node)),
             ..Default::default()
         }
     }
@@ -324,6 +334,15 @@ async fn connect(address: &str, user: &str) -> Result<Client, CallError> {
         user: user.to_owned(),
     };
     Client::connect(address, PROTOCOL, auth, options).await
+}
+
+fn utilization(used: Utilization) -> ResourceUtilizationProto {
+    ResourceUtilizationProto {
+        pmem: Some(used.pmem_mb),
+        vmem: Some(used.vmem_mb),
+        cpu: Some(used.cpu_vcores),
+        custom_resources: Vec::new(),
+    }
 }
 
 fn key_proto(key: &MasterKey) -> MasterKeyProto {

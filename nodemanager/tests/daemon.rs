@@ -1,6 +1,7 @@
 //! The nodemanager executable as a process: start, SIGTERM, refusals.
 //! May touch: real sockets, temporary directories, real processes.
 //! Must not: sleep.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test code
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! A whole NodeManager between a fake ResourceManager and a fake ApplicationMaster.
 //! May touch: real sockets, temporary directories, real processes.
 //! Must not: sleep.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test code
 
 mod support;
 

@@ -22,9 +22,14 @@ impl Nm {
         ctx: &mut Ctx<'_>,
     ) {
         let Some(rm_identifier) = self.link.rm_identifier() else {
+            // Clients come again after the first, and not after the second.
+            let reject = match self.stopping {
+                None => Reject::NotYetReady,
+                Some(_) => Reject::ShuttingDown,
+            };
             ctx.emit(Action::Reply {
                 call,
-                reply: Err(Reject::NotYetReady),
+                reply: Err(reject),
             });
             return;
         };

@@ -116,7 +116,7 @@ fn without_a_resource_manager_the_node_ends_after_max_wait() {
         assert!(ms < 1_000_000, "never gives up");
     }
     assert!(ms >= 900_000, "gave up after {ms} ms");
-    assert_eq!(b.start(spec(cid(9))), Err(Reject::NotYetReady));
+    assert_eq!(b.start(spec(cid(9))), Err(Reject::ShuttingDown));
     b.exited(1, 143);
     let effects = b.apply(Event::TornDown { container: cid(1) });
     let is_exit =

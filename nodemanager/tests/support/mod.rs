@@ -2,6 +2,7 @@
 //! May touch: real sockets, temporary directories, real processes.
 //! Must not: be part of the product, or sleep.
 #![allow(dead_code)] // each test file uses a part of it
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test code
 
 use std::{
     os::unix::fs::PermissionsExt,
@@ -293,10 +294,8 @@ impl Cluster {
                 }
             }
         };
-        match tokio::time::timeout(Duration::from_secs(20), found).await {
-            Ok(found) => found,
-            Err(_) => panic!("never saw {what}"),
-        }
+        let found = tokio::time::timeout(Duration::from_secs(20), found).await;
+        found.unwrap_or_else(|_| panic!("never saw {what}"))
     }
 
     /// Waits for the completed status of a container: exit code and diagnostics.
