@@ -46,7 +46,11 @@ fn uuid(value: Option<&String>) -> Result<Arc<str>, BadGpuMessage> {
 }
 
 fn at_most(count: usize, max: usize, what: &str) -> Result<(), BadGpuMessage> {
-    if count <= max { Ok(()) } else { Err(BadGpuMessage(format!("{count} {what}; at most {max}"))) }
+    if count <= max {
+        Ok(())
+    } else {
+        Err(BadGpuMessage(format!("{count} {what}; at most {max}")))
+    }
 }
 
 fn link_kind(text: &str) -> Option<LinkKind> {
@@ -96,7 +100,10 @@ pub fn report(proto: &HeddleGpuProto) -> Result<DeviceReport, BadGpuMessage> {
     let mut links = Vec::new();
     for link in &proto.links {
         if let Some(kind) = link.kind.as_deref().and_then(link_kind) {
-            links.push(GpuLink { peer: uuid(link.peer.as_ref())?, kind });
+            links.push(GpuLink {
+                peer: uuid(link.peer.as_ref())?,
+                kind,
+            });
         }
     }
     let bad = proto.bad_health.as_ref();
@@ -104,7 +111,11 @@ pub fn report(proto: &HeddleGpuProto) -> Result<DeviceReport, BadGpuMessage> {
         Some(why) => GpuHealth::Bad(text(Some(why), "health")?),
         None => GpuHealth::Ok,
     };
-    let dirty = proto.dirty.as_ref().map(|why| text(Some(why), "dirty")).transpose()?;
+    let dirty = proto
+        .dirty
+        .as_ref()
+        .map(|why| text(Some(why), "dirty"))
+        .transpose()?;
     let device = GpuDevice {
         uuid: uuid(proto.uuid.as_ref())?,
         index: proto.index.unwrap_or(0),
@@ -121,7 +132,10 @@ pub fn report(proto: &HeddleGpuProto) -> Result<DeviceReport, BadGpuMessage> {
 
 /// Wire form of a registering node's list.
 pub fn list_proto(seq: u64, list: &[DeviceReport]) -> HeddleGpuListProto {
-    HeddleGpuListProto { seq: Some(seq), gpus: list.iter().map(report_proto).collect() }
+    HeddleGpuListProto {
+        seq: Some(seq),
+        gpus: list.iter().map(report_proto).collect(),
+    }
 }
 
 /// A registering node's list with the number that it stands for.
@@ -134,7 +148,10 @@ pub fn list(proto: &HeddleGpuListProto) -> Result<(u64, Vec<DeviceReport>), BadG
     for gpu in &proto.gpus {
         let report = report(gpu)?;
         if devices.iter().any(|d| d.device.uuid == report.device.uuid) {
-            return Err(BadGpuMessage(format!("device {} is listed twice", report.device.uuid)));
+            return Err(BadGpuMessage(format!(
+                "device {} is listed twice",
+                report.device.uuid
+            )));
         }
         devices.push(report);
     }
@@ -144,10 +161,19 @@ pub fn list(proto: &HeddleGpuListProto) -> Result<(u64, Vec<DeviceReport>), BadG
 /// Wire form of the changes that were not echoed yet.
 pub fn changes_proto(seq: u64, changes: &[DeviceChange]) -> HeddleGpuChangesProto {
     let change = |c: &DeviceChange| match c {
-        DeviceChange::Is(report) => HeddleGpuChangeProto { is: Some(report_proto(report)), gone: None },
-        DeviceChange::Gone(uuid) => HeddleGpuChangeProto { is: None, gone: Some(uuid.to_string()) },
+        DeviceChange::Is(report) => HeddleGpuChangeProto {
+            is: Some(report_proto(report)),
+            gone: None,
+        },
+        DeviceChange::Gone(uuid) => HeddleGpuChangeProto {
+            is: None,
+            gone: Some(uuid.to_string()),
+        },
     };
-    HeddleGpuChangesProto { seq: Some(seq), changes: changes.iter().map(change).collect() }
+    HeddleGpuChangesProto {
+        seq: Some(seq),
+        changes: changes.iter().map(change).collect(),
+    }
 }
 
 /// Changes with the number of the last.
@@ -161,7 +187,11 @@ pub fn changes(proto: &HeddleGpuChangesProto) -> Result<(u64, Vec<DeviceChange>)
         out.push(match (&change.is, &change.gone) {
             (Some(gpu), None) => DeviceChange::Is(report(gpu)?),
             (None, Some(_)) => DeviceChange::Gone(uuid(change.gone.as_ref())?),
-            _ => return Err(BadGpuMessage("a change is neither a device nor a loss".to_owned())),
+            _ => {
+                return Err(BadGpuMessage(
+                    "a change is neither a device nor a loss".to_owned(),
+                ));
+            }
         });
     }
     Ok((proto.seq.unwrap_or(0), out))
@@ -173,7 +203,9 @@ pub fn grants_proto(grants: &[DeviceGrant]) -> HeddleGpuGrantsProto {
         uuid: Some(g.uuid.to_string()),
         epoch: Some(g.epoch),
     };
-    HeddleGpuGrantsProto { grants: grants.iter().map(grant).collect() }
+    HeddleGpuGrantsProto {
+        grants: grants.iter().map(grant).collect(),
+    }
 }
 
 /// A container's devices.
@@ -188,7 +220,10 @@ pub fn grants(proto: &HeddleGpuGrantsProto) -> Result<Vec<DeviceGrant>, BadGpuMe
         if out.iter().any(|g| g.uuid == uuid) {
             return Err(BadGpuMessage(format!("device {uuid} is granted twice")));
         }
-        out.push(DeviceGrant { uuid, epoch: grant.epoch.unwrap_or(0) });
+        out.push(DeviceGrant {
+            uuid,
+            epoch: grant.epoch.unwrap_or(0),
+        });
     }
     Ok(out)
 }
