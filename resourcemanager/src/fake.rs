@@ -112,7 +112,7 @@ pub(crate) fn submission(app: &ApplicationIdProto, queue: &str) -> SubmitApplica
     tokens.extend_from_slice(&[0xaa; 48]);
     SubmitApplicationRequestProto {
         application_submission_context: Some(ApplicationSubmissionContextProto {
-            application_id: Some(app.clone()),
+            application_id: Some(*app),
             application_name: Some("test".to_owned()),
             application_type: Some("SPARK".to_owned()),
             queue: Some(queue.to_owned()),
@@ -317,7 +317,7 @@ pub(crate) fn ended(
     exit_status: i32,
 ) -> ContainerStatusProto {
     ContainerStatusProto {
-        container_id: Some(id.clone()),
+        container_id: Some(*id),
         state: Some(ContainerStateProto::CComplete as i32),
         exit_status: Some(exit_status),
         ..Default::default()

@@ -8,7 +8,7 @@ use super::*;
 fn only_what_may_pass_is_tried_again() {
     let options = LauncherOptions {
         threads: 1,
-        connect_wait: Duration::from_secs(180),
+        connect_wait: Duration::from_mins(3),
         connect_retry: Duration::from_secs(10),
     };
     let refused = |class: &str| LaunchError::Refused {

@@ -84,10 +84,15 @@ fn main() -> ExitCode {
     match run(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
+            // Our own errors say all in one sentence; others keep their cause behind them.
+            let sentence = match e.downcast_ref::<StartError>() {
+                Some(ours) => ours.to_string(),
+                None => format!("{e:#}"),
+            };
             if options.log_file.is_some() {
-                tracing::error!("{e:#}");
+                tracing::error!("{sentence}");
             }
-            eprintln!("resourcemanager: {e:#}");
+            eprintln!("resourcemanager: {sentence}");
             ExitCode::FAILURE
         }
     }

@@ -64,7 +64,7 @@ impl Core for Scripted {
 
     fn pass(&mut self, _: Millis, _: &mut Vec<Effect>) -> bool {
         self.passes += 1;
-        self.passes % 3 != 0
+        !self.passes.is_multiple_of(3)
     }
 
     fn next_wake(&self) -> Option<Millis> {

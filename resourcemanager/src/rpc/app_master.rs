@@ -162,7 +162,10 @@ fn allocate(context: &Arc<Context>, incoming: Incoming) {
         move |reply| match reply {
             Reply::Allocated(allocated) => {
                 let answer = allocated_proto(&shared, am, &allocated, &updates);
-                shared.replays.allocated(am.attempt, &answer);
+                // An attempt that ended in the same batch never asks again.
+                if shared.auth.is_live(am.attempt) {
+                    shared.replays.allocated(am.attempt, &answer);
+                }
                 Some(answer)
             }
             Reply::AllocatedAgain => shared.replays.allocate(am.attempt),
