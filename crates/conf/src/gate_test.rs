@@ -3,7 +3,7 @@
 //! Must not: start anything.
 
 use super::{Gate, check};
-use crate::{Configuration, Daemon};
+use crate::{Configuration, Daemon, Problem};
 
 fn rm(pairs: &[(&str, &str)]) -> Gate {
     check(
@@ -76,27 +76,46 @@ fn what_changes_scheduling_is_refused_by_the_rm_alone() {
 }
 
 #[test]
-fn plugins_are_refused_in_hadoops_words_if_it_knows_none() {
+fn plugins_but_gpus_are_refused_in_hadoops_words_if_it_knows_none() {
     let key = "yarn.nodemanager.resource-plugins";
-    let refused = nm(&[(key, "GPU")]).refused;
+    let refused = nm(&[(key, "yarn.io/tpu")]).refused;
     assert_eq!(
         refused[0].text,
-        "Trying to initialize resource plugin with name=GPU, it is not supported, list of supported plugins:,[yarn.io/gpu, yarn.io/fpga]"
+        "Trying to initialize resource plugin with name=yarn.io/tpu, it is not supported, list of supported plugins:,[yarn.io/gpu, yarn.io/fpga]"
     );
-    assert!(
-        nm(&[(key, "yarn.io/gpu")]).refused[0]
-            .text
-            .contains("not built")
-    );
-    assert!(rm(&[(key, "yarn.io/gpu")]).refused.is_empty());
+    let types = ("yarn.resource-types", "yarn.io/gpu");
+    assert_eq!(nm(&[(key, "yarn.io/gpu"), types]), Gate::default());
+    let refused = nm(&[(key, "yarn.io/gpu,yarn.io/fpga"), types]).refused;
+    assert!(refused[0].text.contains("not built"), "{refused:?}");
+    assert!(rm(&[(key, "yarn.io/fpga")]).refused.is_empty());
 }
 
 #[test]
-fn memory_must_be_guarded_by_something() {
-    let cgroup = ("yarn.nodemanager.resource.memory.enabled", "true");
-    assert!(nm(&[cgroup]).refused.is_empty());
-    let unguarded = nm(&[cgroup, ("yarn.nodemanager.pmem-check-enabled", "false")]);
-    assert_eq!(unguarded.refused.len(), 1);
+fn gpus_that_no_type_names_are_refused() {
+    let refused = nm(&[("yarn.nodemanager.resource-plugins", "yarn.io/gpu")]).refused;
+    assert!(
+        refused[0].text.contains("resource-types.xml"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn another_spelling_of_gpu_is_one_warning_with_the_standard_one() {
+    let both = [
+        ("yarn.resource-types", "GPU"),
+        ("yarn.nodemanager.resource-plugins", "gpu"),
+    ];
+    for gate in [nm(&both), rm(&both)] {
+        assert!(gate.refused.is_empty(), "{gate:?}");
+        let of_spelling = |p: &&Problem| p.text.contains("standard spelling");
+        assert_eq!(
+            gate.warnings.iter().filter(of_spelling).count(),
+            1,
+            "{gate:?}"
+        );
+    }
+    let literal = [both[0], ("yarn.nodemanager.resource-type.GPU", "4")];
+    assert_eq!(nm(&literal), Gate::default());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod common;
 mod docs;
+mod isolation;
 mod nm;
 mod rm;
 
@@ -71,6 +72,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static [Key])> {
         .iter()
         .chain(rm::GROUPS)
         .chain(nm::GROUPS)
+        .chain(isolation::GROUPS)
         .map(|(heading, keys)| (*heading, *keys))
 }
 

@@ -150,6 +150,12 @@ impl Configuration {
         for path in &late {
             layer(&mut table, path)?;
         }
+        if options.files == Files::Of(Daemon::ResourceManager) {
+            // How types are called in the cluster is seen there; Hadoop's ResourceManager does not
+            // open that file, so a bad one does not stop this one.
+            let nodes = loader.file(&options.dir.join("node-resources.xml"));
+            table.offered = nodes.into_iter().flatten().map(|p| p.name).collect();
+        }
         for (key, value) in &options.overrides {
             table.add_override(key, value);
         }

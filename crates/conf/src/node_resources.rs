@@ -6,7 +6,8 @@ use yarn_types::{Resource, ResourceTypes};
 
 use crate::{error::Problem, table::Configuration, units};
 
-const PREFIX: &str = "yarn.nodemanager.resource-type.";
+/// Keys of node-resources.xml, before the name of the type.
+pub(crate) const PREFIX: &str = "yarn.nodemanager.resource-type.";
 /// Memory of a node that says nothing (`DEFAULT_NM_PMEM_MB`), MiB.
 const MEMORY_MB_DEFAULT: i64 = 8192;
 /// Vcores of a node that says nothing (`DEFAULT_NM_VCORES`).

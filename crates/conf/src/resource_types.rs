@@ -2,13 +2,16 @@
 //! May touch: the table.
 //! Must not: know amounts of nodes, or order lanes otherwise than as configured.
 
-use yarn_types::{ResourceType, ResourceTypes};
+use yarn_types::{GPU, ResourceType, ResourceTypes};
 
-use crate::{error::Problem, table::Configuration, units};
+use crate::{error::Problem, gpu, table::Configuration, units};
 
 const KEY: &str = "yarn.resource-types";
 
 /// memory-mb, vcores, then the configured types in the order of `yarn.resource-types`.
+///
+/// `GPU` and `gpu` name the lane `yarn.io/gpu`, which then has that spelling as an alias, unless
+/// node-resources.xml offers that literal type.
 ///
 /// # Errors
 /// What Hadoop refuses, in its words; and more types than there are lanes.
@@ -17,11 +20,13 @@ pub fn resource_types(conf: &Configuration) -> Result<ResourceTypes, Problem> {
         mandatory(conf, "memory-mb", "Mi", "mb", (1024, 8192))?,
         mandatory(conf, "vcores", "", "vcores", (1, 4))?,
     ];
-    for name in conf.trimmed_strings(KEY)? {
-        if name.is_empty() {
+    let mut alias = None;
+    for written in conf.trimmed_strings(KEY)? {
+        if written.is_empty() {
             continue;
         }
-        let added = configured(conf, &name)?;
+        let name = gpu::standard(conf, &written);
+        let added = configured(conf, &written, name)?;
         if types.iter().any(|t| t.name == name) {
             return Err(conf.problem(
                 KEY,
@@ -29,8 +34,15 @@ pub fn resource_types(conf: &Configuration) -> Result<ResourceTypes, Problem> {
             ));
         }
         types.push(added);
+        if name != written {
+            alias = Some(written);
+        }
     }
-    ResourceTypes::new(types).map_err(|text| conf.problem(KEY, text))
+    let types = ResourceTypes::new(types).map_err(|text| conf.problem(KEY, text))?;
+    Ok(match alias {
+        Some(alias) => types.with_alias(&alias, GPU),
+        None => types,
+    })
 }
 
 /// Bounds of memory or vcores: `yarn.resource-types.<name>.…` before `yarn.scheduler.…`.
@@ -60,7 +72,8 @@ fn mandatory(
     })
 }
 
-fn configured(conf: &Configuration, name: &str) -> Result<ResourceType, Problem> {
+/// The type `name` with the keys of the spelling that the file uses, or else of the name itself.
+fn configured(conf: &Configuration, written: &str, name: &str) -> Result<ResourceType, Problem> {
     if !is_valid_name(name) {
         return Err(conf.problem(
             KEY,
@@ -69,7 +82,14 @@ fn configured(conf: &Configuration, name: &str) -> Result<ResourceType, Problem>
             ),
         ));
     }
-    let key = |part: &str| format!("{KEY}.{name}.{part}");
+    let key = |part: &str| {
+        let as_written = format!("{KEY}.{written}.{part}");
+        if conf.is_set(&as_written) {
+            as_written
+        } else {
+            format!("{KEY}.{name}.{part}")
+        }
+    };
     let type_name = conf.get(&key("type"))?;
     let type_name = type_name.as_deref().unwrap_or("COUNTABLE");
     if type_name != "COUNTABLE" {

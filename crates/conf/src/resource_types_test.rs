@@ -30,7 +30,13 @@ fn types_are_those_hadoop_made() {
     let r1 = ("yarn.resource-types", "r1");
     let cases: &[(&[(&str, &str)], String)] = &[
         (&[], String::new()),
-        (&[("yarn.resource-types", "GPU")], format!("GPU(,0,{max}) ")),
+        (
+            &[
+                ("yarn.resource-types", "GPU"),
+                ("yarn.nodemanager.resource-type.GPU", "4"),
+            ],
+            format!("GPU(,0,{max}) "),
+        ),
         (&[gpu], format!("yarn.io/gpu(,0,{max}) ")),
         (
             &[("yarn.resource-types", " fpga , yarn.io/gpu,, ")],

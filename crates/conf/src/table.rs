@@ -51,6 +51,8 @@ pub(crate) struct Table {
     pub outside: Outside,
     pub dir: Option<PathBuf>,
     pub renamed_reported: BTreeSet<&'static str>,
+    /// Keys of node-resources.xml, where it is not one of the daemon's own files.
+    pub offered: BTreeSet<String>,
 }
 
 impl Table {
@@ -233,6 +235,12 @@ impl Configuration {
             Source::Set(origin) => Some((&**k, origin)),
             Source::Default => None,
         })
+    }
+
+    /// Whether node-resources.xml gives an amount of the type with exactly this name.
+    pub(crate) fn offers_type(&self, name: &str) -> bool {
+        let key = format!("{}{name}", crate::node_resources::PREFIX);
+        self.0.offered.contains(&key) || self.is_set(&key)
     }
 
     /// What was odd while loading: deprecated names, attempts to override what is final.

@@ -136,6 +136,8 @@ pub struct ResourceType {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResourceTypes {
     types: Vec<ResourceType>,
+    /// Other spellings, with their lanes.
+    aliases: Vec<(String, usize)>,
 }
 
 impl ResourceTypes {
@@ -156,7 +158,27 @@ impl ResourceTypes {
                 extra.name
             ));
         }
-        Ok(Self { types })
+        Ok(Self {
+            types,
+            aliases: Vec::new(),
+        })
+    }
+
+    /// The same lanes, with `alias` as another spelling of the type called `name`.
+    ///
+    /// No effect when no type is called `name`, or one is called `alias`.
+    #[must_use]
+    pub fn with_alias(mut self, alias: &str, name: &str) -> Self {
+        if let (None, Some(lane)) = (self.lane(alias), self.lane(name)) {
+            self.aliases.push((alias.to_owned(), lane));
+        }
+        self
+    }
+
+    /// The other spellings of the type in `lane`.
+    pub fn aliases(&self, lane: usize) -> impl Iterator<Item = &str> {
+        let of_lane = self.aliases.iter().filter(move |(_, l)| *l == lane);
+        of_lane.map(|(alias, _)| alias.as_str())
     }
 
     /// memory-mb and vcores alone, with Hadoop's default allocation bounds.
@@ -172,6 +194,7 @@ impl ResourceTypes {
                 lane("memory-mb", "Mi", 1024, 8192),
                 lane("vcores", "", 1, 4),
             ],
+            aliases: Vec::new(),
         }
     }
 
@@ -190,10 +213,12 @@ impl ResourceTypes {
         self.types.is_empty()
     }
 
-    /// Lane of the type called `name`; `memory` is another name of memory-mb.
+    /// Lane of the type called `name` or having that alias; `memory` is another name of memory-mb.
     pub fn lane(&self, name: &str) -> Option<usize> {
         let name = if name == "memory" { "memory-mb" } else { name };
-        self.types.iter().position(|t| t.name == name)
+        let lane = self.types.iter().position(|t| t.name == name);
+        let alias = || self.aliases.iter().find(|(alias, _)| alias == name);
+        lane.or_else(|| Some(alias()?.1))
     }
 
     /// The lane of [`GPU`], when the type is configured.

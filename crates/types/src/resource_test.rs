@@ -47,3 +47,21 @@ fn a_ninth_type_is_refused_by_name() {
     }
     assert!(ResourceTypes::new(types).unwrap_err().contains("'r8'"));
 }
+
+#[test]
+fn another_spelling_finds_the_lane_and_is_not_shown() {
+    let types = with_gpu().with_alias("GPU", GPU);
+    assert_eq!(types.lane("GPU"), Some(2));
+    assert_eq!(types.lane("gpu"), None);
+    assert_eq!(types.aliases(2).collect::<Vec<_>>(), ["GPU"]);
+    assert_eq!(types.len(), 3);
+    let shown = types.show(Resource::new(1, 1).with(2, MILLI));
+    assert_eq!(shown, "<memory:1, vCores:1, yarn.io/gpu: 1>");
+}
+
+#[test]
+fn an_alias_never_hides_a_type() {
+    let types = with_gpu().with_alias("vcores", GPU).with_alias("x", "none");
+    assert_eq!(types.lane("vcores"), Some(1));
+    assert_eq!(types.lane("x"), None);
+}

@@ -7,7 +7,7 @@ use super::rule::{
     When::{AnyNot, Not, Set, True},
     both, nm, rm,
 };
-use crate::{error::Problem, load::Daemon, table::Configuration};
+use crate::{error::Problem, gpu, load::Daemon, table::Configuration};
 
 /// Every refusal that looks at one key.
 pub(crate) const RULES: &[Rule] = &[
@@ -236,8 +236,7 @@ pub(super) fn check(daemon: Daemon, conf: &Configuration, refused: &mut Vec<Prob
     };
     add(anonymous_http(conf));
     if daemon == Daemon::NodeManager {
-        add(resource_plugins(conf));
-        add(unguarded_memory(conf));
+        add(gpu::refused_plugins(conf));
     }
 }
 
@@ -245,7 +244,7 @@ pub(super) fn check(daemon: Daemon, conf: &Configuration, refused: &mut Vec<Prob
 pub(super) fn judges(key: &str) -> bool {
     RULES.iter().any(|rule| rule.covers(key))
         || key == "hadoop.http.authentication.simple.anonymous.allowed"
-        || key.starts_with(PLUGINS)
+        || key == gpu::PLUGINS
 }
 
 /// Anonymous HTTP clients are let in whatever this key says, so it may not forbid them.
@@ -253,33 +252,4 @@ fn anonymous_http(conf: &Configuration) -> Result<Option<Problem>, Problem> {
     let key = "hadoop.http.authentication.simple.anonymous.allowed";
     let text = "authentication of HTTP clients is not built yet: anonymous clients would be let in; write true";
     Ok((!conf.bool(key, true)?).then(|| conf.problem(key, text)))
-}
-
-const PLUGINS: &str = "yarn.nodemanager.resource-plugins";
-
-/// Hadoop's text for a plugin it does not know; ours for those it does.
-fn resource_plugins(conf: &Configuration) -> Result<Option<Problem>, Problem> {
-    for name in conf.trimmed_strings(PLUGINS)? {
-        if matches!(name.as_str(), "yarn.io/gpu" | "yarn.io/fpga") {
-            let text = format!(
-                "discovery and isolation of {name} are not built yet: containers would see every device; count them in node-resources.xml (yarn.nodemanager.resource-type.{name}) to schedule without isolation"
-            );
-            return Ok(Some(conf.problem(PLUGINS, text)));
-        }
-        if !name.is_empty() {
-            let text = format!(
-                "Trying to initialize resource plugin with name={name}, it is not supported, list of supported plugins:,[yarn.io/gpu, yarn.io/fpga]"
-            );
-            return Ok(Some(conf.problem(PLUGINS, text)));
-        }
-    }
-    Ok(None)
-}
-
-/// Memory is only watched by polling here: without that check nothing would hold a container.
-fn unguarded_memory(conf: &Configuration) -> Result<Option<Problem>, Problem> {
-    let key = "yarn.nodemanager.resource.memory.enabled";
-    let polled = conf.bool("yarn.nodemanager.pmem-check-enabled", true)?;
-    let text = "cgroups are not built yet and yarn.nodemanager.pmem-check-enabled is false: nothing would limit the memory of containers; write true there or false here";
-    Ok((conf.bool(key, false)? && !polled).then(|| conf.problem(key, text)))
 }

@@ -4,6 +4,7 @@
 
 use crate::{
     error::Problem,
+    gpu,
     keys::{self, Kind, Reader},
     load::Daemon,
     node_resources, resource_calculator, resource_types,
@@ -47,6 +48,7 @@ pub(super) fn check(
                 if let Err(problem) = node_resources(conf, &types) {
                     push_new(refused, problem);
                 }
+                refused.extend(gpu::unnamed_type(conf, &types));
             }
         },
     }

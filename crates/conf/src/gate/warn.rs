@@ -7,7 +7,7 @@ use super::rule::{
     When::{AnyNot, Not, Set, True},
     both, nm, rm,
 };
-use crate::{error::Problem, load::Daemon, table::Configuration};
+use crate::{error::Problem, gpu, load::Daemon, table::Configuration};
 
 /// Every warning that looks at one key.
 pub(crate) const RULES: &[Rule] = &[
@@ -114,50 +114,43 @@ pub(crate) const RULES: &[Rule] = &[
             "health scripts are not run yet: only the disk checks make a node unhealthy",
         )
     },
-    Rule {
-        details: &["yarn.nodemanager.linux-container-executor.cgroups."],
-        ..nm(
-            "yarn.nodemanager.linux-container-executor.resources-handler.class",
-            Not(&["org.apache.hadoop.yarn.server.nodemanager.util.DefaultLCEResourcesHandler"]),
-            "cgroups are not built yet: memory is checked by polling, the use of processors is not limited",
-        )
-    },
-    Rule {
-        details: &["yarn.nodemanager.resource.memory."],
-        ..nm(
-            "yarn.nodemanager.resource.memory.enabled",
-            True,
-            "cgroups are not built yet: memory is checked by polling",
-        )
-    },
     nm(
-        "yarn.nodemanager.resource.cpu.enabled",
-        True,
-        "cgroups are not built yet: the use of processors is not limited",
+        "yarn.nodemanager.linux-container-executor.resources-handler.class",
+        Not(&[
+            "org.apache.hadoop.yarn.server.nodemanager.util.DefaultLCEResourcesHandler",
+            "org.apache.hadoop.yarn.server.nodemanager.util.CgroupsLCEResourcesHandler",
+        ]),
+        "Java classes cannot be loaded: this handler limits nothing; CgroupsLCEResourcesHandler is known",
     ),
+    Rule {
+        details: &[
+            "yarn.nodemanager.linux-container-executor.cgroups.mount-path",
+            "yarn.nodemanager.linux-container-executor.cgroups.v2.mount-path",
+        ],
+        ..nm(
+            "yarn.nodemanager.linux-container-executor.cgroups.mount",
+            True,
+            "cgroups are not mounted by this NodeManager: it finds those that the machine has mounted, wherever they are",
+        )
+    },
     nm(
         "yarn.nodemanager.resource.network.enabled",
         True,
-        "cgroups are not built yet: the use of the network is not limited",
+        "limits of the network are not built yet: its use is not limited",
     ),
     nm(
         "yarn.nodemanager.resource.disk.enabled",
         True,
-        "cgroups are not built yet: the use of disks is not limited",
+        "limits of disks are not built yet: their use is not limited",
     ),
     Rule {
         details: &["yarn.nodemanager.elastic-memory-control."],
         ..nm(
             "yarn.nodemanager.elastic-memory-control.enabled",
             True,
-            "cgroups are not built yet: memory is checked container by container, by polling",
+            "elastic memory control is not built yet: each container is held to its own memory",
         )
     },
-    nm(
-        "yarn.nodemanager.resource.percentage-physical-cpu-limit",
-        Not(&["100"]),
-        "cgroups are not built yet: the use of processors is not limited",
-    ),
     Rule {
         details: &["yarn.nodemanager.container-log-monitor."],
         ..nm(
@@ -186,6 +179,7 @@ pub(super) fn check(daemon: Daemon, conf: &Configuration, warnings: &mut Vec<Pro
             warnings.push(problem);
         }
     }
+    warnings.extend(gpu::spelling(conf));
 }
 
 /// Keys that belong to a feature that is warned of.

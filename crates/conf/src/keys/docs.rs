@@ -27,6 +27,7 @@ Heddle reads Hadoop's own files, as Hadoop 3.5 does: same names, same defaults, 
 - **`${yarn.log.dir}`**, which the default of yarn.nodemanager.log-dirs names, is `HADOOP_LOG_DIR`, else
   `YARN_LOG_DIR`, `HADOOP_HOME/logs`, `${hadoop.tmp.dir}/logs`.
 - **`-D key=value`** sets a key over all files, unless a file made it final.
+- **Heddle's own keys** begin with `yarn.nodemanager.heddle.`; Hadoop's daemons pass over them.
 - **Different from Hadoop**: external entities and external DTDs are refused, an include is a local
   file (looked for in the configuration directory, then beside the including file), and a file that
   includes itself is refused with its line. Files are read as UTF-8, UTF-16 with its mark,
@@ -63,13 +64,15 @@ pub fn markdown() -> String {
     rules(&mut out, refuse::RULES);
     out.push_str(
         "| `hadoop.http.authentication.simple.anonymous.allowed` | both | `false` | authentication of HTTP clients is not built yet |\n\
-         | `yarn.nodemanager.resource-plugins` | NM | anything | discovery and isolation of devices are not built yet |\n\
-         | `yarn.nodemanager.resource.memory.enabled` | NM | `true` while `pmem-check-enabled` is false | nothing would limit the memory of containers |\n",
+         | `yarn.nodemanager.resource-plugins` | NM | anything but `yarn.io/gpu`; that while `yarn.resource-types` does not name it | discovery and isolation of other devices are not built |\n",
     );
     out.push_str(
         "\n## Warned of at start\n\n| Key | Read by | Warned of | What is said |\n|---|---|---|---|\n",
     );
     rules(&mut out, warn::RULES);
+    out.push_str(
+        "| `yarn.resource-types`, `yarn.nodemanager.resource-plugins` | both | `GPU`, `gpu` | taken for `yarn.io/gpu`, the standard spelling, unless node-resources.xml offers that literal type |\n",
+    );
     out
 }
 
