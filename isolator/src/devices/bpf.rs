@@ -281,7 +281,7 @@ pub fn info(program: BorrowedFd<'_>) -> io::Result<ProgramInfo> {
     let name = head.name.split(|b| *b == 0).next().unwrap_or_default();
     Ok(ProgramInfo {
         id: head.id,
-        tag: head.tag.iter().map(|b| format!("{b:02x}")).collect(),
+        tag: format!("{:016x}", u64::from_be_bytes(head.tag)),
         name: String::from_utf8_lossy(name).into_owned(),
     })
 }

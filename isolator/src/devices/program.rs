@@ -108,8 +108,9 @@ fn block(rule: &Rule) -> Vec<Insn> {
 pub fn bytes(code: &[Insn]) -> Vec<u8> {
     code.iter()
         .flat_map(|i| {
-            let ([a, b], [c, d, e, f]) = (i.off.to_ne_bytes(), i.imm.to_ne_bytes());
-            [i.code, i.regs, a, b, c, d, e, f]
+            let [code, regs] = [i.code, i.regs];
+            let words = i.off.to_ne_bytes().into_iter().chain(i.imm.to_ne_bytes());
+            [code, regs].into_iter().chain(words)
         })
         .collect()
 }

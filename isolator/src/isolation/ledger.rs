@@ -43,14 +43,16 @@ struct File {
 
 fn checksum(record: &Record) -> serde_json::Result<String> {
     let digest = Sha1::digest(serde_json::to_vec(record)?);
-    Ok(digest.iter().map(|b| format!("{b:02x}")).collect())
+    Ok(digest
+        .iter()
+        .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}")))
 }
 
 pub(super) fn path(dir: &Path, container: &str) -> PathBuf {
     dir.join(format!("{container}.json"))
 }
 
-fn damaged(path: &Path, reason: impl ToString) -> Error {
+fn damaged(path: &Path, reason: &impl ToString) -> Error {
     Error::Ledger {
         path: path.to_owned(),
         reason: reason.to_string(),
@@ -63,10 +65,10 @@ pub(super) fn write(dir: &Path, record: &Record) -> Result<(), Error> {
     let path = path(dir, &record.container);
     let file = File {
         version: VERSION,
-        checksum: checksum(record).map_err(|e| damaged(&path, e))?,
+        checksum: checksum(record).map_err(|e| damaged(&path, &e))?,
         record: record.clone(),
     };
-    let json = serde_json::to_vec(&file).map_err(|e| damaged(&path, e))?;
+    let json = serde_json::to_vec(&file).map_err(|e| damaged(&path, &e))?;
     let aside = path.with_extension("json.tmp");
     let done = || -> io::Result<()> {
         OpenOptions::new()
@@ -99,15 +101,15 @@ pub(super) fn read(path: &Path) -> Result<Record, Error> {
         source,
     })?;
     if bytes.len() as u64 > BYTES_MAX {
-        return Err(damaged(path, format!("over {BYTES_MAX} bytes")));
+        return Err(damaged(path, &format!("over {BYTES_MAX} bytes")));
     }
-    let file: File = serde_json::from_slice(&bytes).map_err(|e| damaged(path, e))?;
+    let file: File = serde_json::from_slice(&bytes).map_err(|e| damaged(path, &e))?;
     if file.version != VERSION {
         let reason = format!("version {}, only {VERSION} is understood", file.version);
-        return Err(damaged(path, reason));
+        return Err(damaged(path, &reason));
     }
-    if checksum(&file.record).map_err(|e| damaged(path, e))? != file.checksum {
-        return Err(damaged(path, "the checksum does not fit the content"));
+    if checksum(&file.record).map_err(|e| damaged(path, &e))? != file.checksum {
+        return Err(damaged(path, &"the checksum does not fit the content"));
     }
     Ok(file.record)
 }

@@ -2,12 +2,17 @@
 //! May touch: cgroups below a top directory of its own, device nodes in a temporary directory.
 //! Must not: open a device of the machine but null; pass where it could not run.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may
+
+mod command;
+mod launch;
 mod support;
 
 use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
+use isolator::cgroup::dir::RemovalPatience;
 use isolator::cgroup::mounts::Mode;
 use isolator::devices::{Rule, RuleSet, list, v1, v2};
 use isolator::isolation::{Applied, Difference, Facts, Isolation, Plan, available};
@@ -51,8 +56,8 @@ fn containers_reach_their_own_cards_and_no_other() {
             .enumerate()
         {
             let applied = bench.apply(&bench.spec(&format!("container_{n}"), granted));
-            let seen = bench.probe(&applied, &bench.opens());
-            assert_eq!(seen, bench.table(granted), "{mode:?}, granted {granted:?}");
+            let seen = Bench::probe(&applied, &bench.opens());
+            assert_eq!(seen, Bench::table(granted), "{mode:?}, granted {granted:?}");
             bench.isolation.undo(&applied).unwrap();
             assert!(applied.cgroups().iter().all(|dir| !dir.exists()));
         }
@@ -81,13 +86,13 @@ fn neighbours_do_not_see_each_others_cards() {
         let one = bench.apply(&bench.spec("one", &[3]));
         let two = bench.apply(&bench.spec("two", &[0]));
         assert_eq!(
-            bench.probe(&one, &bench.opens()),
-            bench.table(&[3]),
+            Bench::probe(&one, &bench.opens()),
+            Bench::table(&[3]),
             "{mode:?}"
         );
         assert_eq!(
-            bench.probe(&two, &bench.opens()),
-            bench.table(&[0]),
+            Bench::probe(&two, &bench.opens()),
+            Bench::table(&[0]),
             "{mode:?}"
         );
     }
@@ -102,7 +107,11 @@ fn a_double_forked_child_in_a_session_of_its_own_is_no_better_off() {
         let applied = bench.apply(&bench.spec("container", &[4]));
         let mut steps = vec!["orphan".to_owned()];
         steps.extend(bench.opens());
-        assert_eq!(bench.probe(&applied, &steps), bench.table(&[4]), "{mode:?}");
+        assert_eq!(
+            Bench::probe(&applied, &steps),
+            Bench::table(&[4]),
+            "{mode:?}"
+        );
     }
 }
 
@@ -117,7 +126,7 @@ fn a_child_cgroup_cannot_give_itself_more() {
         let child = dir.join("child");
         std::fs::create_dir(&child).unwrap();
         let mut steps = vec![format!("join {}", child.join("cgroup.procs").display())];
-        let mut wanted = bench.table(&[4]);
+        let mut wanted = Bench::table(&[4]);
         if mode == Mode::V1 {
             let allow = child.join("devices.allow");
             steps.push(format!("write {} c 195:0 rw", allow.display()));
@@ -126,7 +135,7 @@ fn a_child_cgroup_cannot_give_itself_more() {
             v2::apply(&child, &all()).unwrap();
         }
         steps.extend(bench.opens());
-        assert_eq!(bench.probe(&applied, &steps), wanted, "{mode:?}");
+        assert_eq!(Bench::probe(&applied, &steps), wanted, "{mode:?}");
     }
 }
 
@@ -171,7 +180,7 @@ fn further_nodes_are_opened_and_a_missing_one_is_named() {
         let applied = bench.apply(&spec);
         assert_eq!(applied.missing().len(), 2, "{:?}", applied.missing());
         assert!(applied.missing()[1].starts_with("/dev/heddle-absent ("));
-        let seen = bench.probe(&applied, &[bench.open(5, 1), bench.open(195, 1)]);
+        let seen = Bench::probe(&applied, &[bench.open(5, 1), bench.open(195, 1)]);
         assert_ne!(seen[0], "open 5:1 EPERM", "{mode:?}");
         assert_eq!(
             seen[1], "open 195:1 EPERM",
@@ -195,7 +204,7 @@ fn removed_rules_are_noticed_and_restored_while_the_container_runs() {
             Mode::V2 => v2::release(&dir).unwrap(),
         }
         assert_eq!(bench.isolation.verify(&applied), [Difference::Open(dir)]);
-        let open = bench.probe(&applied, &[bench.open(195, 1)]);
+        let open = Bench::probe(&applied, &[bench.open(195, 1)]);
         assert_eq!(
             open,
             ["open 195:1 ENXIO"],
@@ -204,8 +213,8 @@ fn removed_rules_are_noticed_and_restored_while_the_container_runs() {
         bench.isolation.restore(&mut applied).unwrap();
         assert_eq!(bench.isolation.verify(&applied), []);
         assert_eq!(
-            bench.probe(&applied, &bench.opens()),
-            bench.table(&[7]),
+            Bench::probe(&applied, &bench.opens()),
+            Bench::table(&[7]),
             "{mode:?}"
         );
         assert!(
@@ -249,8 +258,8 @@ fn other_rules_than_ours_are_noticed() {
         }
         bench.isolation.restore(&mut applied).unwrap();
         assert_eq!(
-            bench.probe(&applied, &bench.opens()),
-            bench.table(&[7]),
+            Bench::probe(&applied, &bench.opens()),
+            Bench::table(&[7]),
             "{mode:?}"
         );
     }
@@ -267,7 +276,8 @@ fn what_a_dead_nodemanager_left_is_undone_and_the_living_kept() {
         let mut left = sleeper(&dead);
         let mut kept = sleeper(&living);
         std::fs::write(bench.dir.path().join("ledger/torn.json"), "{\"version\":1").unwrap();
-        let next = Isolation::new(&bench.dir.path().join("ledger"), Default::default()).unwrap();
+        let next =
+            Isolation::new(&bench.dir.path().join("ledger"), RemovalPatience::default()).unwrap();
         let keep = BTreeSet::from(["living".to_owned()]);
         let done = next.recover(&keep).unwrap();
         let texts: Vec<(&str, bool)> = done
@@ -301,8 +311,8 @@ fn a_left_over_cgroup_is_emptied_and_used_again() {
         assert_eq!(left.wait().unwrap().signal(), Some(9));
         assert!(!dir.join("deep").exists());
         assert_eq!(
-            bench.probe(&new, &bench.opens()),
-            bench.table(&[2]),
+            Bench::probe(&new, &bench.opens()),
+            Bench::table(&[2]),
             "{mode:?}"
         );
     }
@@ -391,7 +401,7 @@ fn a_container_over_its_memory_is_killed_by_the_kernel_and_its_neighbour_lives()
         assert_eq!(one.oom_kills().unwrap(), Some(1));
         assert_eq!(two.oom_kills().unwrap(), Some(0));
         assert!(neighbour.try_wait().unwrap().is_none());
-        let small = bench.probe(&two, &["eat 8".to_owned()]);
+        let small = Bench::probe(&two, &["eat 8".to_owned()]);
         assert_eq!(small, ["ate 2048"]);
         assert_eq!(bench.isolation.verify(&one), []);
         bench.isolation.undo(&two).unwrap();

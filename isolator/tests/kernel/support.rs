@@ -2,6 +2,8 @@
 //! May touch: cgroups below a top directory of its own, nodes in a temporary directory.
 //! Must not: touch cgroups of others, leave anything behind.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // a test may
+
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -57,7 +59,8 @@ impl Bench {
     pub fn new(test: &str, mode: Mode) -> Option<Self> {
         if let Some(reason) = obstacle(mode) {
             // Past the capture of libtest: a silent skip would look like a pass.
-            writeln!(std::io::stderr(), "SKIP {test} {mode:?}: {reason}").unwrap();
+            let line = format!("SKIP {test} {mode:?}: {reason}\n");
+            std::io::stderr().write_all(line.as_bytes()).unwrap();
             assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{reason}");
             return None;
         }
@@ -104,7 +107,7 @@ impl Bench {
     }
 
     /// Runs `steps` in a process that first joins the cgroups of `applied`; its answers.
-    pub fn probe(&self, applied: &Applied, steps: &[String]) -> Vec<String> {
+    pub fn probe(applied: &Applied, steps: &[String]) -> Vec<String> {
         let joins = applied.procs_files();
         let joins = joins.iter().map(|file| format!("join {}", file.display()));
         let all: Vec<String> = joins.chain(steps.iter().cloned()).collect();
@@ -130,7 +133,7 @@ impl Bench {
 
     /// What [`Bench::opens`] answers with these cards granted: ENXIO says that the cgroup let
     /// the open through to a driver that is not there, EPERM that it did not.
-    pub fn table(&self, granted: &[u32]) -> Vec<String> {
+    pub fn table(granted: &[u32]) -> Vec<String> {
         let answer = |device: &str, may: bool, there: &str| {
             format!("open {device} {}", if may { there } else { "EPERM" })
         };
@@ -221,12 +224,12 @@ pub fn take_steps() {
                     .into_iter()
                     .chain(rest)
                     .collect();
-                prober(&all).spawn().unwrap();
+                leave(&all);
                 return;
             }
             "leave" => {
                 let rest: Vec<String> = steps.map(str::to_owned).collect();
-                prober(&rest).spawn().unwrap();
+                leave(&rest);
                 return;
             }
             "session" => drop(nix::unistd::setsid().unwrap()),
@@ -244,6 +247,12 @@ pub fn take_steps() {
             _ => panic!("unknown step {step:?}"),
         }
     }
+}
+
+/// Starts a prober and does not wait for it: it is to become an orphan.
+#[allow(clippy::zombie_processes)] // the caller ends at once, and init reaps
+fn leave(steps: &[String]) {
+    prober(steps).spawn().unwrap();
 }
 
 /// One line of answer, in one write: several processes share the output.
