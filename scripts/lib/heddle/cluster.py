@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from heddle import accounts, binaries, configs, hadoopconf, process, tools
+from heddle import accounts, binaries, cgroups, configs, gpus, hadoopconf, process, tools
 from heddle.errors import Failure
 from heddle.layout import NODE_ENDPOINTS, RM_ENDPOINTS, Layout, State, read_endpoints, write_endpoints
 
@@ -23,11 +23,12 @@ STOP_LIMIT_S = 30
 LOG_LINES_SHOWN = 20
 
 
-def start(directory, config, nodes, rm_only, defines):
+def start(directory, config, nodes, rm_only, defines, gpu=gpus.Options()):
     """Starts a ResourceManager and nodes; returns the endpoints once all nodes are registered.
 
     Whatever fails, nothing keeps running.
     """
+    gpu.check()
     if not 1 <= nodes <= NODES_MAX:
         raise Failure(f"--nodes is {nodes}, expected 1 to {NODES_MAX}")
     layout = Layout(directory)
@@ -35,9 +36,11 @@ def start(directory, config, nodes, rm_only, defines):
     built = binaries.find()
     java = tools.java_home()
     _take(layout)
-    starter = Starter(layout, source, java)
+    starter = Starter(layout, source, java, gpu)
     try:
         binaries.copy(built, layout.bin)
+        if gpu.simulated:
+            gpus.copy_programs(built, layout.bin)
         return starter.run(0 if rm_only else nodes)
     except BaseException:
         previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -69,8 +72,8 @@ def _take(layout):
 class Starter:
     """One start of a cluster: what it knows on the way."""
 
-    def __init__(self, layout, source, java):
-        self.layout, self.source, self.java = layout, source, java
+    def __init__(self, layout, source, java, gpu):
+        self.layout, self.source, self.java, self.gpu = layout, source, java, gpu
         self.given = source.set_keys()
         self.state = State.load(layout)
         self.children = {}
@@ -79,6 +82,8 @@ class Starter:
         """Starts everything in order; see start()."""
         layout, source = self.layout, self.source
         self._check_accounts()
+        if self.gpu.simulated:
+            source.add_missing({gpus.PLUGINS: gpus.GPU, gpus.TYPES: gpus.GPU})
         source.make(layout.rm_conf, layout.tmp / "rm", configs.rm_addresses(None, self.given))
         self._spawn("resourcemanager", "resourcemanager", layout.rm_conf)
         endpoints = self._await("resourcemanager", RM_ENDPOINTS)
@@ -102,17 +107,37 @@ class Starter:
             directory = self.layout.node(index)
             directory.mkdir()
             directory.chmod(0o755)
+            if self.gpu.simulated:
+                self.layout.topology(index).write_text(self.gpu.topology_of(f"node{index}"), encoding="utf-8")
             self.source.make(self.layout.node_conf(index), directory / "tmp",
-                             rm_keys | configs.node_addresses(host, directory, None, self.given))
-            self._spawn(f"node{index}", "nodemanager", self.layout.node_conf(index))
+                             rm_keys | self._node_keys(index, host, None))
+            self._spawn(f"node{index}", "nodemanager", self.layout.node_conf(index),
+                        [*self._plugins_off(index), *self.gpu.daemon_options()],
+                        gpus.environment(self.gpu, self.layout, index))
         endpoints = {}
         for index, host in hosts.items():
             own = self._await(f"node{index}", NODE_ENDPOINTS)
             endpoints |= {f"node{index}.{name}": own[name] for name in NODE_ENDPOINTS}
             # A node that is started again from its directory keeps its NodeId.
-            self.source.set_addresses(self.layout.node_conf(index), rm_keys | configs.node_addresses(
-                host, self.layout.node(index), own, self.given))
+            self.source.set_addresses(self.layout.node_conf(index), rm_keys | self._node_keys(index, host, own))
         return endpoints
+
+    def _node_keys(self, index, host, endpoints):
+        """What a node's configuration says that no other's does; endpoints None asks for free ports."""
+        keys = configs.node_addresses(host, self.layout.node(index), endpoints, self.given)
+        keys |= gpus.node_keys(self.gpu, self.layout, index)
+        if index == 1 and self._real_gpus():
+            keys[gpus.PLUGINS] = gpus.GPU
+        return keys
+
+    def _real_gpus(self):
+        """Whether node 1 is to offer this machine's GPUs: there are some, and nobody says anything of them."""
+        return not (self.gpu.simulated or self.source.config or gpus.PLUGINS in self.source.defines) and gpus.real() > 0
+
+    def _plugins_off(self, index):
+        """The machine's GPUs are offered once: only node 1 looks for them."""
+        given = self.source.defines.get(gpus.PLUGINS, self.given.get(gpus.PLUGINS, ""))
+        return ["-D", f"{gpus.PLUGINS}="] if index > 1 and not self.gpu.simulated and gpus.named(given) else []
 
     def _check_accounts(self):
         """Says at once that the account of the containers cannot enter what it needs."""
@@ -121,15 +146,16 @@ class Starter:
         account = accounts.of_containers(rules.local_user, accounts.current(), rules)
         accounts.demand_open(account, {"--dir": str(self.layout.root), "JAVA_HOME": self.java})
 
-    def _spawn(self, name, program, conf):
-        """Starts a daemon in a session of its own and records it."""
+    def _spawn(self, name, program, conf, options=(), variables=None):
+        """Starts a daemon in a session of its own and records it; a variable that is None is unset."""
         layout = self.layout
-        command = [layout.bin / program, "--config", conf, *self.source.options(),
+        command = [layout.bin / program, "--config", conf, *self.source.options(), *options,
                    "--log-file", layout.logs / f"{name}.log", "--endpoints-file", layout.endpoints_of(name)]
         # Containers inherit HADOOP_CONF_DIR from their node: what runs in them are clients.
         environment = dict(os.environ, JAVA_HOME=self.java, HADOOP_CONF_DIR=str(layout.client_conf))
         environment.setdefault("PYSPARK_PYTHON", tools.PYTHON)
-        environment.pop("YARN_CONF_DIR", None)
+        environment |= {"YARN_CONF_DIR": None} | (variables or {})
+        environment = {key: value for key, value in environment.items() if value is not None}
         with open(layout.logs / f"{name}.out", "ab") as out:
             child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd="/",
                                      env=environment, start_new_session=True)
@@ -227,8 +253,9 @@ def stop(directory):
     found = _end_daemons(layout, state, "nodemanager") + _end_daemons(layout, state, "resourcemanager")
     # Killing can show new ones: a shell that starts its next command.
     for _ in range(20):
-        left = process.leftovers_of(layout.root)
+        left = process.leftovers_of(layout.root, cgroups.pids(layout.cgroup))
         if not left:
+            cgroups.remove(layout.cgroup)
             return found > 0
         found += len(left)
         process.end(left, 0)

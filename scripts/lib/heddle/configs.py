@@ -87,6 +87,13 @@ class Source:
             return {}
         return hadoopconf.read(self.config / CORE) | hadoopconf.read(self.config / YARN)
 
+    def add_missing(self, properties):
+        """Sets keys about which neither the configuration nor -D says anything."""
+        given = {}
+        for name in FILES:
+            given |= hadoopconf.read(self.config / name) if self.config else OWN_FILES.get(name, {})
+        self.defines = {key: value for key, value in properties.items() if key not in given} | self.defines
+
     def make(self, target, directory, addresses):
         """Fills the directory target; directory becomes hadoop.tmp.dir, addresses are keys of yarn-site.xml."""
         target = Path(target)

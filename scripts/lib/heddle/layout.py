@@ -4,17 +4,20 @@
     DIR/rm-conf      what the ResourceManager reads        DIR/nodeK/conf   what node K reads
     DIR/client-conf  a HADOOP_CONF_DIR for clients         DIR/nm-conf      for a node of your own (--rm-only)
     DIR/nodeK/local, DIR/nodeK/userlogs                    the node's directories
+    DIR/nodeK/topology.toml, DIR/nodeK/dev                 its simulated GPUs and their device nodes
     DIR/logs         the daemons' logs                     DIR/home         HOME of clients that cluster run starts
     DIR/tmp          hadoop.tmp.dir of clients             DIR/endpoints    name=host:port lines
     DIR/cluster.json what was started, by process identity
 """
 
+import hashlib
 import json
 import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from heddle import cgroups
 from heddle.errors import Failure
 from heddle.process import Identity
 
@@ -80,6 +83,15 @@ class Layout:
     def node(self, index):
         """The directory of node K, counted from 1."""
         return self.root / f"node{index}"
+
+    def topology(self, index):
+        """The simulated GPUs of node K."""
+        return self.node(index) / "topology.toml"
+
+    @property
+    def cgroup(self):
+        """The name of the cgroup that holds those of all nodes; the same for the same DIR."""
+        return cgroups.PREFIX + hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
 
     def node_conf(self, index):
         """The configuration directory of node K."""

@@ -104,15 +104,17 @@ def daemons_of(directory):
     return [one for one in found if one]
 
 
-def leftovers_of(directory):
+def leftovers_of(directory, known=()):
     """What still runs out of a cluster's directory: what runs from DIR/bin, and containers.
 
-    A container is known by its working directory or by the paths of its node in
-    its environment; with each comes its session, in which it may have left
-    children with another environment.
+    A container is known by its cgroup (known: the process ids in those of the
+    cluster), by its working directory or by the paths of its node in its
+    environment; with each comes its session, in which it may have left children
+    with another environment.
     """
     own_session = session(os.getpid())
     found, sessions = {one.pid: one for one in daemons_of(directory)}, set()
+    found |= {pid: identify("container", pid) for pid in known if pid not in found}
     everyone = _all_pids()
     for pid in everyone:
         if pid in found or _is_container(pid, directory):

@@ -40,6 +40,7 @@ def main():
     if arguments == ["--version"]:
         print("0")
         return 0
+    arguments = [word for word in arguments if word != "--unsafe-no-isolation"]
     options = dict(zip(arguments[0::2], arguments[1::2]))
     if os.environ.get("FAKE_FAIL") == name:
         print("cannot listen on 127.0.0.1:1: permission denied", file=sys.stderr)

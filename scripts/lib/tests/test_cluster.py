@@ -6,11 +6,12 @@ import signal
 import stat
 import subprocess
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 from unittest import mock
 
-from heddle import binaries, cluster, hadoopconf, process
+from heddle import binaries, cgroups, cluster, gpus, hadoopconf, process
 from heddle.errors import Failure
 from heddle.layout import Layout, State, read_endpoints
 
@@ -44,10 +45,11 @@ class ClusterTest(unittest.TestCase):
         (home / "bin" / "java").chmod(0o755)
         return home
 
-    def start(self, nodes=1, config=None, rm_only=False, **defines):
+    def start(self, nodes=1, config=None, rm_only=False, gpu=gpus.Options(), **defines):
         """Starts a cluster that the test stops."""
         self.addCleanup(lambda: (self.dir / "cluster.json").exists() and cluster.stop(self.dir))
-        return cluster.start(self.dir, config, nodes, rm_only, {k.replace("__", "."): v for k, v in defines.items()})
+        return cluster.start(self.dir, config, nodes, rm_only,
+                             {k.replace("__", "."): v for k, v in defines.items()}, gpu)
 
     def run_client(self, *words, cwd="/"):
         """scripts/cluster run with these words."""
@@ -197,6 +199,59 @@ class ClusterTest(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"the account nobody, which runs the containers, cannot enter {closed}", done.stderr)
         self.assertEqual(self.run_client("pwd", cwd=closed).stdout.strip(), str(self.dir / "home" / "nobody"))
+
+    def test_simulated_gpus_are_on_every_node_and_named_to_everybody(self):
+        for name in gpus.PROGRAMS:
+            (self.folder / "built" / name).write_text("", encoding="utf-8")
+        self.start(nodes=2, gpu=gpus.Options(count=2, cgroup="v2", unsafe=True))
+        for conf in ("client-conf", "rm-conf", "node1/conf", "node2/conf"):
+            self.assertEqual(hadoopconf.read(self.dir / conf / "resource-types.xml")[gpus.TYPES], gpus.GPU)
+        keys = hadoopconf.read(self.dir / "node2" / "conf" / "yarn-site.xml")
+        self.assertEqual(keys[gpus.PLUGINS], gpus.GPU)
+        self.assertEqual(keys["yarn.nodemanager.heddle.devices.cgroup"], "v2")
+        library = Path(keys["yarn.nodemanager.heddle.gpu.nvml-library"])
+        self.assertEqual(library, self.dir / "bin" / "libnvidia-ml.so.1")
+        self.assertTrue(library.exists())
+        self.assertTrue(os.access(Path(keys["yarn.nodemanager.heddle.gpu.simulated-bin-dir"], "nvidia-smi"), os.X_OK))
+        node2 = next(one for one in State.load(Layout(self.dir)).processes if one.name == "node2")
+        variables = Path(f"/proc/{node2.pid}/environ").read_bytes().split(b"\0")
+        self.assertIn(f"HEDDLE_GPU_TOPOLOGY={self.dir}/node2/topology.toml".encode(), variables)
+        self.assertIn(b"--unsafe-no-isolation", Path(f"/proc/{node2.pid}/cmdline").read_bytes())
+        topologies = [tomllib.loads((self.dir / f"node{k}" / "topology.toml").read_text()) for k in (1, 2)]
+        self.assertEqual([one["node"] for one in topologies], ["node1", "node2"])
+
+    def test_what_a_configuration_says_of_gpus_stands(self):
+        for name in gpus.PROGRAMS:
+            (self.folder / "built" / name).write_text("", encoding="utf-8")
+        config = self.folder / "config"
+        config.mkdir()
+        hadoopconf.write(config / "yarn-site.xml", {gpus.PLUGINS: "GPU"}, "theirs")
+        self.start(config=config, gpu=gpus.Options(count=1))
+        keys = hadoopconf.read(self.dir / "node1" / "conf" / "yarn-site.xml")
+        self.assertEqual(keys[gpus.PLUGINS], "GPU")
+        types = hadoopconf.read(self.dir / "client-conf" / "resource-types.xml")
+        self.assertEqual(types[gpus.TYPES], gpus.GPU)
+
+    def test_the_machines_gpus_are_offered_by_one_node(self):
+        with mock.patch.object(gpus, "real", return_value=1):
+            self.start(nodes=2)
+        for index, wanted in ((1, gpus.GPU), (2, None)):
+            keys = hadoopconf.read(self.dir / f"node{index}" / "conf" / "yarn-site.xml")
+            self.assertEqual(keys.get(gpus.PLUGINS), wanted)
+
+    @unittest.skipUnless(os.geteuid() == 0 and cgroups.mounts(), "only root makes cgroups")
+    def test_stop_removes_cgroups_and_whoever_hides_there(self):
+        self.start()
+        layout = Layout(self.dir)
+        top = Path(cgroups.mounts()[0], layout.cgroup)
+        inner = top / "node1" / "container_1"
+        inner.mkdir(parents=True)
+        hidden = subprocess.Popen(["/bin/sleep", "600"], cwd="/", env={}, start_new_session=True)
+        self.addCleanup(hidden.wait)
+        (inner / "cgroup.procs").write_text(str(hidden.pid), encoding="ascii")
+        cluster.stop(self.dir)
+        self.assertFalse(top.exists())
+        self.assertLess(hidden.wait(), 0)
 
     def test_no_client_starts_without_a_cluster(self):
         self.start()
