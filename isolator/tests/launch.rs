@@ -1,6 +1,7 @@
 //! `container-launch` as a program: identity, descriptors, standard streams, refusals.
 //! May touch: processes it starts, temporary directories.
 //! Must not: leave processes.
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a test may
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Output, Stdio};
