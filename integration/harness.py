@@ -104,13 +104,18 @@ class Process:
         except ProcessLookupError:
             pass
 
-    def alive(self):
-        """Whether it runs still; a zombie does not."""
+    @staticmethod
+    def runs(pid):
+        """Whether the process runs; a zombie does not."""
         try:
-            stat = Path(f"/proc/{self.pid}/stat").read_text()
+            stat = Path(f"/proc/{pid}/stat").read_text()
         except OSError:
             return False
         return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+    def alive(self):
+        """Whether it runs still; a zombie does not."""
+        return self.runs(self.pid)
 
 
 def processes():

@@ -2,7 +2,7 @@
 
 import os
 
-from harness import RemoteError, processes, require, require_match, wait_for
+from harness import Process, RemoteError, processes, require, require_match, wait_for
 from scenarios.apps import refused
 from scenarios.containers import Master
 from scenarios.registry import HEDDLE, check
@@ -26,8 +26,8 @@ def sleeper(bench, master, seconds):
 
 
 def running(pid):
-    """Whether the process exists."""
-    return os.path.exists(f"/proc/{pid}")
+    """Whether the process runs; one that waits only for its new parent to note its end does not."""
+    return Process.runs(pid)
 
 
 def node_dies_and_returns(bench):
