@@ -9,6 +9,8 @@ from heddle.errors import Failure
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 NAMES = ("resourcemanager", "nodemanager", "container-launch", "container-localizer")
+# The crates that they, and what simulates GPUs, are built from.
+PACKAGES = ("resourcemanager", "nodemanager", "isolator", "container-localizer", "fake-nvml")
 
 
 def find(builds=("release", "debug")):

@@ -87,9 +87,9 @@ def _build():
     if os.environ.get("HEDDLE_BIN"):
         return
     cargo = tools.need("cargo")[0]
-    wanted = [word for name in binaries.NAMES for word in ("--bin", name)]
+    wanted = [word for name in binaries.PACKAGES for word in ("--package", name)]
     environment = dict(os.environ, PATH=tools.search_path())
-    if subprocess.run([cargo, "build", "--release", "--locked", *wanted], cwd=binaries.REPOSITORY,
+    if subprocess.run([cargo, "build", "--release", "--locked", "--bins", "--lib", *wanted], cwd=binaries.REPOSITORY,
                       env=environment, stdin=subprocess.DEVNULL).returncode != 0:
         raise Failure("cargo build --release failed, see above")
     metadata = subprocess.run([cargo, "metadata", "--no-deps", "--offline", "--format-version", "1"],

@@ -49,7 +49,7 @@ class Sum:
 def main(arguments):
     """Runs the chosen steps in order; returns 1 if anything failed."""
     steps = {
-        "build": _plain("cargo", "build", "--workspace", "--bins", "--locked"),
+        "build": _plain("cargo", "build", "--workspace", "--lib", "--bins", "--locked"),
         "tidy": _plain("cargo", "xtask", "tidy"),
         "fmt": _plain("cargo", "fmt", "--all", "--check"),
         "clippy": _plain("cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"),
