@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use rm_core::{CallId, Reply, event::NodeRequest};
+use rm_core::{CallId, Reply, effect::Grant, event::NodeRequest};
 use testkit::ModelNode;
-use yarn_types::{ContainerId, Resource};
+use yarn_types::ContainerId;
 
 /// After this time an unanswered call is made again.
 pub(crate) const CALL_TIMEOUT_MS: u64 = 2_000;
@@ -81,8 +81,9 @@ impl SimNode {
     }
 
     /// A container is started; one that is to end by itself does so at `ends_ms`.
-    pub(crate) fn start(&mut self, id: ContainerId, resource: Resource, ends_ms: Option<u64>) {
-        if self.model.start(id, resource)
+    pub(crate) fn start(&mut self, grant: &Grant, ends_ms: Option<u64>) {
+        let id = grant.container;
+        if self.model.start(id, grant.resource, &grant.gpus)
             && let Some(at) = ends_ms
         {
             self.ends.insert(id, at);
@@ -97,7 +98,9 @@ impl SimNode {
         self.in_flight = None;
         self.next_ms = now_ms + 1_000;
         match reply {
-            Reply::NodeRegistered { action, .. } => self.model.on_registered(*action),
+            Reply::NodeRegistered {
+                action, gpu_seq, ..
+            } => self.model.on_registered(*action, *gpu_seq),
             Reply::Heartbeat(reply) => self.model.on_heartbeat(reply),
             _ => {}
         }

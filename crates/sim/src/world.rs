@@ -426,7 +426,7 @@ impl World {
             );
             return;
         };
-        node.start(grant.container, grant.resource, None);
+        node.start(grant, None);
         let number = attempt.app.id;
         let want = usize::try_from(number % 5 + 1).unwrap_or(1);
         let start = now + self.rng.between(100, 3_000);
@@ -533,7 +533,7 @@ impl World {
         // A node that is down cannot start anything; the container expires in the RM.
         let up = |n: &&mut SimNode| n.model.id == *id && n.is_up(now) && n.model.registered;
         if let Some(node) = self.nodes.iter_mut().find(up) {
-            node.start(grant.container, grant.resource, Some(ends_ms));
+            node.start(grant, Some(ends_ms));
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     conf::{boot, resource, settings},
     laws,
     model_master::ModelMaster,
-    model_node::ModelNode,
+    model_node::{ModelNode, gpu_device},
 };
 
 /// A cluster in one process. Every event is followed by the core's own check.
@@ -106,6 +106,19 @@ impl Cluster {
         for _ in 0..count {
             let host = format!("n{}", self.nodes.len() + 1);
             self.nodes.push(ModelNode::new(&host, resource(size)));
+            self.register(self.nodes.len() - 1);
+        }
+        self
+    }
+
+    /// `count` more nodes of `size` with `cards` GPUs each, whose lists they send.
+    #[must_use]
+    pub fn gpu_nodes(mut self, count: usize, size: &str, cards: u32) -> Self {
+        for _ in 0..count {
+            let host = format!("n{}", self.nodes.len() + 1);
+            let cards = (0..cards).map(|n| gpu_device(&host, n)).collect();
+            self.nodes
+                .push(ModelNode::new(&host, resource(size)).with_gpus(cards));
             self.register(self.nodes.len() - 1);
         }
         self
@@ -280,10 +293,13 @@ impl Cluster {
     pub fn register(&mut self, at: usize) {
         let registration = self.nodes[at].registration();
         let reply = self.node(NodeRequest::Register(Box::new(registration)));
-        let Reply::NodeRegistered { action, .. } = reply else {
+        let Reply::NodeRegistered {
+            action, gpu_seq, ..
+        } = reply
+        else {
             panic!("registerNodeManager answered {reply:?}")
         };
-        self.nodes[at].on_registered(action);
+        self.nodes[at].on_registered(action, gpu_seq);
     }
 
     /// Node number `at` (from 0) sends a heartbeat.
@@ -324,8 +340,11 @@ impl Cluster {
 
     fn start(&mut self, grant: &Grant) {
         let node = self.nodes.iter_mut().find(|n| n.id == grant.node);
-        node.expect("grants are on nodes of the cluster")
-            .start(grant.container, grant.resource);
+        node.expect("grants are on nodes of the cluster").start(
+            grant.container,
+            grant.resource,
+            &grant.gpus,
+        );
     }
 
     /// The current application's master unregisters.

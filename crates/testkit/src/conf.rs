@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use rm_core::{Boot, RmConf, conf::Calculator};
-use yarn_types::{Resource, ResourceType, ResourceTypes};
+use yarn_types::{MILLI, Resource, ResourceType, ResourceTypes};
 
 /// The lanes of test clusters: memory, vcores and `yarn.io/gpu`.
 pub fn types() -> ResourceTypes {
@@ -36,7 +36,7 @@ pub fn resource(text: &str) -> Resource {
             "gb" => (0, 1024),
             "mb" => (0, 1),
             "vc" => (1, 1),
-            "gpu" => (2, 1),
+            "gpu" => (2, MILLI),
             _ => panic!("'{word}' is not a size: 2gb, 512mb, 1vc, 1gpu"),
         };
         size = size.with(lane, size.0[lane] + amount * factor);

@@ -1,5 +1,5 @@
 //! Test support: a scripted cluster around the RM core, model nodes and masters, named laws.
-//! May touch: `rm-core`, `yarn-types`; panics are how a fixture reports misuse.
+//! May touch: the cores, `yarn-types`; panics are how a fixture reports misuse.
 //! Must not: be linked into a daemon, read clocks or sleep.
 #![allow(
     clippy::unwrap_used,
@@ -18,4 +18,4 @@ pub mod model_node;
 pub use cluster::Cluster;
 pub use conf::{boot, resource};
 pub use model_master::ModelMaster;
-pub use model_node::ModelNode;
+pub use model_node::{ModelNode, gpu_device};

@@ -26,6 +26,7 @@ use testkit::{
 use yarn_types::{
     ApplicationAttemptId, ApplicationId, ContainerId, ContainerState, FinalStatus, Millis, NodeId,
     Resource,
+    gpu::{DeviceChange, DeviceReport, GpuDevice, GpuHealth},
 };
 
 const TS: i64 = 1_700_000_000_000;
@@ -64,7 +65,7 @@ fn size() -> impl Strategy<Value = Resource> {
         Just(Resource::new(1024, 1)),
         Just(Resource::new(1024, 1)),
         Just(Resource::new(3000, 2)),
-        Just(Resource::new(1024, 1).with(2, 1)),
+        Just(Resource::new(1024, 1).with(2, 1000)),
         Just(Resource::new(-1, i64::MAX)),
     ]
 }
@@ -163,6 +164,7 @@ fn status() -> impl Strategy<Value = NodeContainer> {
         exit_status,
         diagnostics: String::new(),
         created_wall_ms: 0,
+        gpus: Vec::new(),
     })
 }
 
@@ -174,15 +176,48 @@ fn health() -> impl Strategy<Value = NodeHealth> {
     })
 }
 
+fn gpu() -> impl Strategy<Value = DeviceReport> {
+    let bad = prop::bool::weighted(0.2);
+    (0_u32..4, bad, prop::bool::weighted(0.1)).prop_map(|(n, bad, dirty)| DeviceReport {
+        device: GpuDevice {
+            health: if bad {
+                GpuHealth::Bad("Xid 79".to_owned())
+            } else {
+                GpuHealth::Ok
+            },
+            ..testkit::gpu_device("n", n)
+        },
+        dirty: dirty.then(|| "process 7".to_owned()),
+    })
+}
+
+/// Half of the nodes have no devices; lists name each device once, as the shell sees to.
+fn gpu_list() -> impl Strategy<Value = Option<(u64, Vec<DeviceReport>)>> {
+    let list = prop::collection::vec(gpu(), 0..5).prop_map(|mut list| {
+        list.sort_by(|a, b| a.device.uuid.cmp(&b.device.uuid));
+        list.dedup_by(|a, b| a.device.uuid == b.device.uuid);
+        list
+    });
+    prop::option::of((0_u64..4, list))
+}
+
+fn gpu_changes() -> impl Strategy<Value = Option<(u64, Vec<DeviceChange>)>> {
+    let change = prop_oneof![
+        3 => gpu().prop_map(DeviceChange::Is),
+        1 => gpu().prop_map(|g| DeviceChange::Gone(g.device.uuid)),
+    ];
+    prop::option::of((0_u64..8, prop::collection::vec(change, 0..4)))
+}
+
 fn node_request() -> impl Strategy<Value = NodeRequest> {
     let statuses = || prop::collection::vec(status(), 0..4);
     let total = prop_oneof![
         Just(Resource::new(8192, 8)),
-        Just(Resource::new(4096, 4).with(2, 2)),
+        Just(Resource::new(4096, 4).with(2, 2000)),
         Just(Resource::new(10, 1)),
     ];
-    let register = (node(), "/r1|/r2", total, statuses(), health()).prop_map(
-        |(node, rack, total, containers, health)| {
+    let register = (node(), "/r1|/r2", total, statuses(), health(), gpu_list()).prop_map(
+        |(node, rack, total, containers, health, gpus)| {
             NodeRequest::Register(Box::new(NodeRegistration {
                 node,
                 http_port: 8042,
@@ -195,16 +230,18 @@ fn node_request() -> impl Strategy<Value = NodeRequest> {
                     id: 3,
                 }],
                 health: Some(health),
+                gpus,
             }))
         },
     );
-    let heartbeat = (node(), -1_i32..6, statuses(), health()).prop_map(
-        |(node, response_id, containers, health)| {
+    let heartbeat = (node(), -1_i32..6, statuses(), health(), gpu_changes()).prop_map(
+        |(node, response_id, containers, health, gpus)| {
             NodeRequest::Heartbeat(Box::new(Heartbeat {
                 node,
                 response_id,
                 containers,
                 health,
+                gpus,
             }))
         },
     );
@@ -271,6 +308,7 @@ fn beginning() -> Vec<Event> {
             containers: Vec::new(),
             running_apps: Vec::new(),
             health: None,
+            gpus: None,
         }));
         events.push(Event::Node { call, request });
     }

@@ -34,6 +34,7 @@ fn refused(c: &mut Cluster, node: &ModelNode) -> String {
         Reply::NodeRegistered {
             action: NodeAction::Shutdown,
             diagnostics,
+            ..
         } => diagnostics,
         other => panic!("not refused: {other:?}"),
     }
@@ -64,6 +65,7 @@ fn an_old_version_is_refused_where_a_minimum_is_set() {
     let Reply::NodeRegistered {
         action,
         diagnostics,
+        ..
     } = reply
     else {
         panic!("{reply:?}")
@@ -262,7 +264,7 @@ fn a_container_not_started_yet_survives_a_new_registration() {
 fn strange_containers_and_applications_are_cleaned_up() {
     let mut c = Cluster::new().nodes(1, "8gb 8vc");
     let ghost = c.submission("default").app.attempt(1).container(0, 7);
-    c.nodes[0].start(ghost, resource("1gb 1vc"));
+    c.nodes[0].start(ghost, resource("1gb 1vc"), &[]);
     let Reply::Heartbeat(reply) = heartbeat(&mut c, 0) else {
         panic!("no answer")
     };

@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc};
 pub const DEVICES_MAX: usize = 64;
 
 /// One card, keyed by its UUID; index and minor number are looked up, never assumed equal.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct GpuDevice {
     /// `GPU-…`.
     pub uuid: Arc<str>,
@@ -31,7 +31,7 @@ pub struct GpuDevice {
 }
 
 /// A connection to another card.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct GpuLink {
     /// UUID of the other card.
     pub peer: Arc<str>,
@@ -40,7 +40,7 @@ pub struct GpuLink {
 }
 
 /// Kinds of connection as `nvidia-smi topo -m` names them, closest last.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LinkKind {
     /// Across NUMA nodes.
     Sys,
@@ -57,7 +57,7 @@ pub enum LinkKind {
 }
 
 /// Health of a card.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum GpuHealth {
     /// It can be granted.
     Ok,
@@ -66,7 +66,7 @@ pub enum GpuHealth {
 }
 
 /// A device in a grant: what the container token carries.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DeviceGrant {
     /// Which device.
     pub uuid: Arc<str>,
@@ -75,7 +75,7 @@ pub struct DeviceGrant {
 }
 
 /// What a NodeManager says of one device.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DeviceReport {
     /// The device and its health.
     pub device: GpuDevice,
@@ -174,7 +174,7 @@ impl FromIterator<usize> for DeviceSet {
 }
 
 /// How the devices of one node are connected, prepared for choosing.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Affinity {
     count: usize,
     /// Weight of each pair, row by row.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use yarn_types::{ApplicationAttemptId, Resource};
+use yarn_types::{ApplicationAttemptId, MILLI, Resource};
 
 use crate::{
     app::AppState,
@@ -26,6 +26,7 @@ impl Rm {
         self.check_containers()?;
         self.check_apps()?;
         self.check_nodes()?;
+        self.check_gpus()?;
         self.check_deadlines()?;
         self.check_store()
     }
@@ -164,6 +165,54 @@ impl Rm {
                 return Err(format!(
                     "{id} is in the books of {} but does not live",
                     node.id
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A device has one holder, which is healthy when it counts; what containers were granted is
+    /// what they hold; and the scheduler grants as far as devices are free.
+    fn check_gpus(&self) -> Result<(), String> {
+        for (idx, node) in (0..).map(NodeIdx).zip(&self.nodes) {
+            let id = &node.id;
+            let Some(gpus) = &node.gpus else {
+                match self.sched.gpu_room(idx) {
+                    Some(room) => return Err(format!("{id} has room {room} and no devices")),
+                    None => continue,
+                }
+            };
+            gpus.check().map_err(|e| format!("{id}: {e}"))?;
+            if let Some((container, why)) = gpus.lost().first() {
+                return Err(format!("{container} still counts: {why}"));
+            }
+            for (holder, counts) in gpus.holders() {
+                if node.containers.contains(&holder) != counts {
+                    return Err(format!("{holder} has a device of {id}, counts: {counts}"));
+                }
+            }
+            for container in node
+                .containers
+                .iter()
+                .filter_map(|c| self.containers.get(c))
+            {
+                let held = gpus.held_by(container.id).len();
+                if held != self.devices_in(container.resource) {
+                    return Err(format!(
+                        "{} was granted {:?} and holds {held} devices",
+                        container.id, container.resource
+                    ));
+                }
+            }
+            let (total, free) = (self.with_gpus(node.total, Some(gpus)), gpus.free().len());
+            let room = i64::try_from(free)
+                .unwrap_or(i64::MAX)
+                .saturating_mul(MILLI);
+            let known = self.sched.gpu_room(idx);
+            if node.is_active() && (node.total != total || known != Some(room)) {
+                return Err(format!(
+                    "{id} offers {:?} and has room {known:?}; its devices say {total:?} and {room}",
+                    node.total
                 ));
             }
         }

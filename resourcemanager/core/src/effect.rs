@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use yarn_types::{
     ApplicationAttemptId, ApplicationId, ContainerId, FinalStatus, NodeId, NodeState, Resource,
+    gpu::DeviceGrant,
 };
 
 use crate::{
@@ -171,6 +172,8 @@ pub enum Reply {
     Unregistered(bool),
     /// `registerNodeManager`; the shell adds keys, rm_identifier and version.
     NodeRegistered {
+        /// Number of the last GPU change applied, for a node that sent a list of devices.
+        gpu_seq: Option<u64>,
         /// What the node must do.
         action: NodeAction,
         /// Why, for SHUTDOWN.
@@ -248,6 +251,8 @@ pub struct Grant {
     pub created_wall_ms: i64,
     /// It is an ApplicationMaster's container.
     pub is_am: bool,
+    /// Its devices, on a node that sent a list; for the container token.
+    pub gpus: Vec<DeviceGrant>,
 }
 
 /// A container that ended.
@@ -289,6 +294,8 @@ pub struct HeartbeatReply {
     pub containers_to_be_removed: Vec<ContainerId>,
     /// Signals to pass on.
     pub containers_to_signal: Vec<(ContainerId, SignalCommand)>,
+    /// Number of the last GPU change applied, for a node that sent a list of devices.
+    pub gpu_seq: Option<u64>,
 }
 
 impl Effect {

@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use yarn_types::{
-    ApplicationAttemptId, ApplicationId, ContainerId, ContainerState, FinalStatus, NodeId, Resource,
+    ApplicationAttemptId, ApplicationId, ContainerId, ContainerState, FinalStatus, NodeId,
+    Resource,
+    gpu::{DeviceChange, DeviceGrant, DeviceReport},
 };
 
 use crate::conf::QueuesConf;
@@ -273,6 +275,8 @@ pub struct NodeRegistration {
     pub running_apps: Vec<ApplicationId>,
     /// Its health, when it sent a status.
     pub health: Option<NodeHealth>,
+    /// Its devices with the number of the change that the list stands for, when it sent a list.
+    pub gpus: Option<(u64, Vec<DeviceReport>)>,
 }
 
 /// Body of `nodeHeartbeat`.
@@ -286,6 +290,8 @@ pub struct Heartbeat {
     pub containers: Vec<NodeContainer>,
     /// Its health.
     pub health: NodeHealth,
+    /// Changes of its devices that were not echoed, with the number of the last, when it sends any.
+    pub gpus: Option<(u64, Vec<DeviceChange>)>,
 }
 
 /// `NodeHealthStatus`.
@@ -316,4 +322,6 @@ pub struct NodeContainer {
     pub diagnostics: String,
     /// Wall milliseconds of its grant (registration only).
     pub created_wall_ms: i64,
+    /// Its devices (registration only).
+    pub gpus: Vec<DeviceGrant>,
 }

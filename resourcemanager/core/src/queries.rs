@@ -13,11 +13,13 @@ use crate::{
     app::App,
     attempt::{Attempt, LifeState},
     container::Container,
+    gpu::NodeGpus,
     node::Node,
     rm::Rm,
     sched::{AppIdx, NodeIdx},
     view::{
-        AppReport, AttemptReport, ClusterMetrics, ContainerReport, NodeReport, QueueReport, View,
+        AppReport, AttemptReport, ClusterMetrics, ContainerReport, GpuReport, NodeReport,
+        QueueReport, View,
     },
 };
 
@@ -318,8 +320,29 @@ impl Rm {
             health_wall_ms: node.health_wall_ms,
             last_heartbeat_wall_ms: node.heartbeat_wall_ms,
             version: node.version.clone(),
+            gpus: if node.is_active() {
+                node.gpus.iter().flat_map(gpu_reports).collect()
+            } else {
+                Vec::new()
+            },
         }
     }
+}
+
+fn gpu_reports(gpus: &NodeGpus) -> impl Iterator<Item = GpuReport> {
+    gpus.devices().map(|(report, holder)| {
+        let device = &report.device;
+        GpuReport {
+            uuid: device.uuid.clone(),
+            index: device.index,
+            minor: device.minor,
+            model: device.model.clone(),
+            memory_mib: device.memory_mib,
+            health: device.health.clone(),
+            dirty: report.dirty.clone(),
+            holder,
+        }
+    })
 }
 
 /// `RMAppImpl.getFinalApplicationStatus`.

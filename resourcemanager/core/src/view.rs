@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use yarn_types::{
     ApplicationAttemptId, ApplicationId, ApplicationState, AttemptState, ContainerId,
-    ContainerState, FinalStatus, NodeId, NodeState, QueueState, Resource,
+    ContainerState, FinalStatus, NodeId, NodeState, QueueState, Resource, gpu::GpuHealth,
 };
 
 /// A consistent picture of the whole RM after some event.
@@ -173,6 +173,29 @@ pub struct NodeReport {
     pub last_heartbeat_wall_ms: i64,
     /// Its version text.
     pub version: String,
+    /// Its devices, when it sent a list.
+    pub gpus: Vec<GpuReport>,
+}
+
+/// A device of a node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GpuReport {
+    /// `GPU-…`.
+    pub uuid: Arc<str>,
+    /// Position in NVML's list.
+    pub index: u32,
+    /// N of `/dev/nvidiaN`.
+    pub minor: u32,
+    /// Product name.
+    pub model: String,
+    /// Memory in MiB.
+    pub memory_mib: u64,
+    /// Whether it can be used.
+    pub health: GpuHealth,
+    /// What a former holder left behind.
+    pub dirty: Option<String>,
+    /// The container that has it, or whose end its node has not confirmed.
+    pub holder: Option<ContainerId>,
 }
 
 /// A queue.

@@ -17,6 +17,7 @@ use rand::{RngCore as _, TryRngCore as _, rngs::OsRng};
 use rm_core::effect::Grant;
 use yarn_proto::{
     convert::{attempt_id_proto, container_id_proto, node_id_proto, resource_proto},
+    gpu,
     yarn::{
         AmrmTokenIdentifierProto, ContainerTokenIdentifierProto, ContainerTypeProto,
         ExecutionTypeProto, LogAggregationContextProto, NmTokenIdentifierProto, PriorityProto,
@@ -200,6 +201,8 @@ impl Auth {
             execution_type: Some(ExecutionTypeProto::Guaranteed as i32),
             version: Some(0),
             allocation_request_id: Some(grant.allocation_request_id),
+            // A stock NodeManager checks the token over the bytes that it knows: no field for it.
+            heddle_gpus: (!grant.gpus.is_empty()).then(|| gpu::grants_proto(&grant.gpus)),
             ..Default::default()
         };
         mint(key, &identifier, &node)

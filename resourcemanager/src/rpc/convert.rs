@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hadoop_ipc::server::RemoteException;
 use rm_core::event::{Ask, NodeContainer, NodeHealth};
 use yarn_proto::{
-    convert,
+    convert, gpu,
     server::{NmContainerStatusProto, NodeHealthStatusProto},
     yarn::{
         ApplicationAttemptIdProto, ApplicationIdProto, ContainerIdProto, ContainerStatusProto,
@@ -139,6 +139,7 @@ pub(super) fn container_status(
         exit_status: status.exit_status(),
         diagnostics: capped(status.diagnostics().to_owned()),
         created_wall_ms: 0,
+        gpus: Vec::new(),
     })
 }
 
@@ -156,7 +157,17 @@ pub(super) fn container_recovered(
         exit_status: status.container_exit_status(),
         diagnostics: capped(status.diagnostics().to_owned()),
         created_wall_ms: status.creation_time(),
+        gpus: gpus(status.heddle_gpus.as_ref().map(gpu::grants))?.unwrap_or_default(),
     })
+}
+
+/// A GPU message that cannot be read is refused whole: half a list would be another truth.
+pub(super) fn gpus<T>(
+    decoded: Option<Result<T, gpu::BadGpuMessage>>,
+) -> Result<Option<T>, RemoteException> {
+    decoded
+        .transpose()
+        .map_err(|e| RemoteException::new("java.lang.IllegalArgumentException", e.to_string()))
 }
 
 /// A node's word on its health; a node that says nothing is healthy.

@@ -12,6 +12,7 @@ use rm_core::{
 };
 use yarn_proto::{
     convert::{app_id, app_id_proto, container_id_proto, resource},
+    gpu,
     server::{
         MasterKeyProto, NodeActionProto, NodeHeartbeatRequestProto, NodeHeartbeatResponseProto,
         RegisterNodeManagerRequestProto, RegisterNodeManagerResponseProto,
@@ -81,7 +82,11 @@ fn register(context: &Arc<Context>, incoming: Incoming) {
                     Reply::NodeRegistered {
                         action,
                         diagnostics,
-                    } => Some(registered_proto(&shared, action, diagnostics)),
+                        gpu_seq,
+                    } => Some(RegisterNodeManagerResponseProto {
+                        heddle_gpu_seq: gpu_seq,
+                        ..registered_proto(&shared, action, diagnostics)
+                    }),
                     _ => None,
                 };
                 finish(reply, encoded(&call.method, answer, encode));
@@ -114,6 +119,7 @@ fn registration(
         containers: statuses.collect::<Result<_, _>>()?,
         running_apps: apps.filter_map(app_id).collect(),
         health: health.map(|h| convert::health(Some(h))),
+        gpus: convert::gpus(m.heddle_gpus.as_ref().map(gpu::list))?,
     })
 }
 
@@ -199,6 +205,7 @@ fn heartbeat_request(
         response_id: status.response_id(),
         containers: containers.collect::<Result<_, _>>()?,
         health: convert::health(status.node_health_status.as_ref()),
+        gpus: convert::gpus(m.heddle_gpus.as_ref().map(gpu::changes))?,
     })
 }
 
@@ -231,6 +238,7 @@ fn heartbeat_proto(
         diagnostics_message: (!beat.diagnostics.is_empty()).then_some(beat.diagnostics),
         containers_to_be_removed_from_nm: containers(beat.containers_to_be_removed),
         containers_to_signal: beat.containers_to_signal.into_iter().map(signal).collect(),
+        heddle_gpu_seq: beat.gpu_seq,
         ..Default::default()
     }
 }

@@ -159,7 +159,7 @@ impl Rm {
         };
         let own = ContainerId { attempt: id, id: 0 };
         let kept: Vec<ContainerId> = self.containers.range(first..own).map(|(c, _)| *c).collect();
-        kept.into_iter().filter_map(|c| self.hand_out(c)).collect()
+        kept.into_iter().filter_map(|c| self.send_out(c)).collect()
     }
 
     /// The node of a container, when the attempt needs a (new) NMToken for it.
@@ -481,7 +481,7 @@ impl Rm {
         let mut grants = Vec::new();
         for container in granted {
             nm_tokens.extend(self.new_nm_token(id, container));
-            grants.extend(self.hand_out(container));
+            grants.extend(self.send_out(container));
         }
         let app = self.apps.get_mut(&idx)?;
         let updates = std::mem::take(&mut app.node_updates);

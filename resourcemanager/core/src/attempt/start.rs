@@ -114,7 +114,7 @@ impl Rm {
             self.master_launched(idx, id);
             return;
         }
-        let Some(grant) = am_container.and_then(|c| self.hand_out(c)) else {
+        let Some(grant) = am_container.and_then(|c| self.send_out(c)) else {
             return;
         };
         let Some(app) = self.apps.get(&idx) else {

@@ -41,7 +41,7 @@ impl Rm {
             .get_mut(&granted.app)
             .and_then(|a| a.attempts.last_mut())
         else {
-            self.sched.release(granted.alloc);
+            self.take_back(granted);
             return;
         };
         let wanted = if granted.is_am {
@@ -50,12 +50,23 @@ impl Rm {
             attempt.state.is_served()
         };
         if !wanted {
-            self.sched.release(granted.alloc);
+            self.take_back(granted);
             return;
         }
         attempt.last_container += 1;
         let id = attempt.id.container(epoch, attempt.last_container);
-        if !granted.is_am {
+        if self
+            .grant_devices(granted.node, id, granted.resource)
+            .is_none()
+        {
+            self.sched.release(granted.alloc);
+            let text = format!("{id} is taken back: its node has too few free devices");
+            out.push(Effect::now(Action::Note(Note::Text(text))));
+            return;
+        }
+        if let Some((_, attempt)) = self.attempt_mut(id.attempt)
+            && !granted.is_am
+        {
             attempt.outbox.granted.push(id);
         }
         self.containers.insert(
@@ -87,6 +98,23 @@ impl Rm {
         }
     }
 
+    /// A grant that nobody waits for; its node's room for devices is as before.
+    fn take_back(&mut self, granted: &Granted) {
+        self.sched.release(granted.alloc);
+        self.gpus_changed(granted.node);
+    }
+
+    /// [`Self::hand_out`], and the container's token leaves the RM with it: from now on only its
+    /// node can free its devices.
+    pub(crate) fn send_out(&mut self, id: ContainerId) -> Option<Grant> {
+        let grant = self.hand_out(id)?;
+        let node = self.containers.get(&id)?.node;
+        if let Some(gpus) = &mut self.nodes[node.at()].gpus {
+            gpus.told(id);
+        }
+        Some(grant)
+    }
+
     /// The container's owner is told of it: from now on it must start in time.
     pub(crate) fn hand_out(&mut self, id: ContainerId) -> Option<Grant> {
         let expiry = self.now.plus(self.conf.container_allocation_expiry_ms);
@@ -107,6 +135,7 @@ impl Rm {
             allocation_request_id: container.allocation_request_id,
             created_wall_ms: container.created_wall_ms,
             is_am: container.is_am,
+            gpus: node.gpus.as_ref().map_or_else(Vec::new, |g| g.held_by(id)),
         })
     }
 
@@ -119,6 +148,9 @@ impl Rm {
                 app.ran_nodes.insert(container.node);
             }
             self.deadlines.remove(Watched::Container(id));
+            if let Some(gpus) = &mut self.nodes[container.node.at()].gpus {
+                gpus.told(id);
+            }
         }
     }
 
@@ -143,6 +175,10 @@ impl Rm {
         // A container that nobody was told of cannot run; any other may, until its node is told.
         if ended.cause != EndCause::Finished && container.state != HeldState::Allocated {
             node.kill(id);
+        }
+        if let Some(gpus) = &mut node.gpus {
+            gpus.ended(id);
+            self.gpus_changed(container.node);
         }
         let lived_ms = i64::try_from(self.now.since(container.granted_at)).unwrap_or(i64::MAX);
         let Some(app) = self.apps.get_mut(&container.app) else {

@@ -35,6 +35,8 @@ pub enum EndCause {
     AttemptEnded,
     /// Its node is gone, or has lost it.
     NodeLost,
+    /// A device of it cannot be used any more.
+    DeviceLost,
 }
 
 impl HeldState {
@@ -57,7 +59,8 @@ impl EndCause {
     /// Hadoop's words where the node has none (`SchedulerUtils`); `None` for [`Self::Finished`].
     pub fn text(self) -> Option<&'static str> {
         match self {
-            Self::Finished => None,
+            // These ends have words of their own.
+            Self::Finished | Self::DeviceLost => None,
             Self::Released => Some("Container released by application"),
             Self::Expired => Some("Container expired since it was unused"),
             Self::AttemptEnded => Some("Container of a completed application"),

@@ -26,7 +26,7 @@ fn container(n: u64) -> ContainerId {
 }
 
 fn node(count: u32) -> NodeGpus {
-    NodeGpus::registered(1, (0..count).map(report).collect(), &[])
+    NodeGpus::registered(1, (0..count).map(report).collect(), &[], 100)
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_registration_is_the_truth_and_numbers_never_repeat() {
         container: container(1),
         grants: first.clone(),
     }];
-    let mut after = NodeGpus::registered(7, vec![report(0), report(1)], &held);
+    let mut after = NodeGpus::registered(7, vec![report(0), report(1)], &held, 100);
     after.continue_from(&before);
     assert_eq!(after.held_by(container(1)), first);
     assert_eq!(after.free().len(), 1);
@@ -117,4 +117,43 @@ fn a_registration_is_the_truth_and_numbers_never_repeat() {
             .epoch
             > first[0].epoch
     );
+}
+
+#[test]
+fn a_registration_frees_nothing_whose_end_the_node_was_not_told() {
+    let mut before = node(2);
+    before.grant(container(1), 2).unwrap();
+    before.told(container(1));
+    before.ended(container(1));
+    before.cleanup_listed(container(1));
+    let mut after = NodeGpus::registered(1, vec![report(0)], &[], 100);
+    after.continue_from(&before);
+    assert!(after.free().is_empty(), "a late start may still come");
+    after.answer_received(|_| false);
+    assert!(
+        after.free().is_empty(),
+        "which answers arrived is not known"
+    );
+    after.cleanup_listed(container(1));
+    after.answer_received(|_| false);
+    assert_eq!(after.free().len(), 1);
+    assert_eq!(after.devices().count(), 1, "the other card is gone");
+    let again = after.grant(container(2), 1).unwrap();
+    assert!(again[0].epoch > 102, "numbers go on: {again:?}");
+}
+
+#[test]
+fn a_ledger_that_a_late_registration_made_is_seen() {
+    let before = NodeGpus::registered(7, vec![report(0)], &[], 0);
+    let made_by = |seq| {
+        let mut gpus = NodeGpus::registered(seq, vec![report(0)], &[], 0);
+        gpus.continue_from(&before);
+        gpus
+    };
+    assert!(made_by(8).follows(9));
+    assert!(!made_by(8).follows(7), "of another start of the node");
+    assert!(!made_by(5).follows(8), "changes 6 and 7 were echoed before");
+    let mut restarted = made_by(5);
+    assert!(restarted.follows(5));
+    assert!(restarted.follows(6));
 }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use yarn_types::{
     ContainerId,
-    gpu::{Affinity, DeviceChange, DeviceGrant, DeviceReport, DeviceSet, GpuDevice, GpuHealth},
+    gpu::{
+        Affinity, DEVICES_MAX, DeviceChange, DeviceGrant, DeviceReport, DeviceSet, GpuDevice,
+        GpuHealth,
+    },
 };
 
 /// A container that a registering NodeManager still has, with its devices.
@@ -19,7 +22,7 @@ pub struct HeldDevices {
 }
 
 /// Who has a device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Holder {
     Nobody,
     /// Granted; its token has not left the RM, so it can be taken back at once.
@@ -43,35 +46,58 @@ impl Holder {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Slot {
     report: DeviceReport,
     /// False once the NodeManager said that it is gone; the slot stays while somebody holds it.
     present: bool,
+    /// Number of its last grant.
     epoch: u64,
     holder: Holder,
 }
 
 impl Slot {
-    fn usable(&self) -> bool {
-        self.present && self.report.device.health == GpuHealth::Ok && self.report.dirty.is_none()
+    fn healthy(&self) -> bool {
+        self.present && self.report.device.health == GpuHealth::Ok
+    }
+
+    fn grantable(&self) -> bool {
+        self.healthy() && self.report.dirty.is_none() && self.holder == Holder::Nobody
+    }
+
+    /// One that its holder made dirty counts until that one has ended, as the holder counts too.
+    fn counted(&self) -> bool {
+        let in_use = matches!(self.holder, Holder::Promised(_) | Holder::Held(_));
+        self.healthy() && (self.report.dirty.is_none() || in_use)
     }
 }
 
 /// The devices of a node that sent a list.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct NodeGpus {
     slots: Vec<Slot>,
     affinity: Affinity,
     /// Highest change number applied.
     seq: u64,
+    /// Number of the last grant of any device of this node: one count for all of them, so that a
+    /// device that went away and came back never gets a number twice.
+    last_epoch: u64,
+    /// The list stands for an earlier change than was applied before it: the NodeManager was
+    /// started again, or the registration came late.
+    behind: bool,
 }
 
 impl NodeGpus {
     /// The ledger after a registration: the NodeManager's list and what its containers hold are
-    /// the truth; devices promised to nobody the node knows are free.
-    pub fn registered(seq: u64, list: Vec<DeviceReport>, held: &[HeldDevices]) -> Self {
-        let slots = list.into_iter().map(|report| {
+    /// the truth. Grants are numbered from `first_epoch` up, or from what a container holds: the
+    /// start of this RM is a number that no earlier RM has reached.
+    pub fn registered(
+        seq: u64,
+        list: Vec<DeviceReport>,
+        held: &[HeldDevices],
+        first_epoch: u64,
+    ) -> Self {
+        let slots = list.into_iter().take(DEVICES_MAX).map(|report| {
             let uuid = &report.device.uuid;
             let by = |h: &HeldDevices| {
                 let grant = h.grants.iter().find(|g| g.uuid == *uuid)?;
@@ -88,30 +114,67 @@ impl NodeGpus {
                 holder,
             }
         });
+        let slots: Vec<Slot> = slots.collect();
+        let held = slots.iter().map(|s| s.epoch).max().unwrap_or(0);
         let mut gpus = Self {
-            slots: slots.collect(),
+            slots,
             affinity: Affinity::default(),
             seq,
+            last_epoch: first_epoch.max(held),
+            behind: false,
         };
         gpus.reconnect();
         gpus
     }
 
     /// Takes over the grant numbers of `before`, the same node's earlier ledger, so that a
-    /// re-registration never hands out a number twice; and its promises, which no token carries yet.
+    /// re-registration never hands out a number twice; and its holders that the node does not
+    /// know: their tokens are under way, or it has not been told of their end.
     pub fn continue_from(&mut self, before: &Self) {
-        for slot in &mut self.slots {
-            let uuid = &slot.report.device.uuid;
-            let Some(old) = before.slots.iter().find(|s| s.report.device.uuid == *uuid) else {
-                continue;
+        self.last_epoch = self.last_epoch.max(before.last_epoch);
+        self.behind = self.seq < before.seq;
+        for old in before.slots.iter().filter(|s| s.holder != Holder::Nobody) {
+            let holder = match old.holder {
+                // Which answers the node got before it registered again is not known.
+                Holder::Leaving { container, .. } => Holder::Leaving {
+                    container,
+                    listed: false,
+                },
+                other => other,
             };
-            slot.epoch = slot.epoch.max(old.epoch);
-            if slot.holder == Holder::Nobody
-                && matches!(old.holder, Holder::Promised(_) | Holder::Held(_))
-            {
-                slot.holder = old.holder;
+            let full = self.slots.len() >= DEVICES_MAX;
+            match self.slot(&old.report.device.uuid) {
+                Some(slot) if slot.holder == Holder::Nobody => {
+                    slot.holder = holder;
+                    slot.epoch = old.epoch;
+                }
+                Some(_) => {}
+                None if full => {}
+                None => self.slots.push(Slot {
+                    present: false,
+                    holder,
+                    ..old.clone()
+                }),
             }
         }
+        self.reconnect();
+    }
+
+    /// Containers that ended for the RM and may still have devices: the node must be told.
+    pub fn leaving(&self) -> impl Iterator<Item = ContainerId> {
+        self.slots.iter().filter_map(|s| match s.holder {
+            Holder::Leaving { container, .. } => Some(container),
+            _ => None,
+        })
+    }
+
+    /// Whether a heartbeat in turn, whose last change is number `seq`, follows on this ledger. It
+    /// does not when a late copy of a registration made the ledger: the NodeManager repeats only
+    /// what was not echoed before that, and must register again.
+    pub fn follows(&mut self, seq: u64) -> bool {
+        let follows = seq == self.seq || (seq > self.seq && !self.behind);
+        self.behind &= !follows;
+        follows
     }
 
     /// Highest change number applied; echoed to the NodeManager.
@@ -136,10 +199,14 @@ impl NodeGpus {
                 }
             }
         }
-        self.slots
-            .retain(|s| s.present || s.holder != Holder::Nobody);
+        self.tidy();
         self.reconnect();
-        let lost = self.slots.iter().filter(|s| !s.usable()).filter_map(|s| {
+        self.lost()
+    }
+
+    /// Containers that count and whose device cannot be used, each with the reason.
+    pub fn lost(&self) -> Vec<(ContainerId, String)> {
+        let lost = self.slots.iter().filter(|s| !s.healthy()).filter_map(|s| {
             let (Holder::Held(container) | Holder::Promised(container)) = s.holder else {
                 return None;
             };
@@ -149,25 +216,51 @@ impl NodeGpus {
                 match &s.report.device.health {
                     _ if !s.present => format!("gpu lost: {uuid} is gone"),
                     GpuHealth::Bad(why) => format!("gpu lost: {uuid}: {why}"),
-                    GpuHealth::Ok => return None, // dirty after this container, not because of the card
+                    GpuHealth::Ok => return None,
                 },
             ))
         });
         lost.collect()
     }
 
+    /// Whether a change says anything that the ledger does not have.
+    pub fn is_news(&self, change: &DeviceChange) -> bool {
+        let slot = |uuid: &str| {
+            let known = self.slots.iter().find(|s| &*s.report.device.uuid == uuid);
+            known.filter(|s| s.present)
+        };
+        match change {
+            DeviceChange::Is(report) => {
+                slot(&report.device.uuid).is_none_or(|s| s.report != *report)
+            }
+            DeviceChange::Gone(uuid) => slot(uuid).is_some(),
+        }
+    }
+
     fn is(&mut self, report: DeviceReport) {
+        let full = self.slots.len() >= DEVICES_MAX;
         match self.slot(&report.device.uuid) {
             Some(slot) => {
                 slot.present = true;
                 slot.report = report;
             }
+            None if full => {}
             None => self.slots.push(Slot {
                 report,
                 present: true,
                 epoch: 0,
                 holder: Holder::Nobody,
             }),
+        }
+    }
+
+    /// Forgets devices that are gone and held by nobody.
+    fn tidy(&mut self) {
+        let before = self.slots.len();
+        self.slots
+            .retain(|s| s.present || s.holder != Holder::Nobody);
+        if self.slots.len() != before {
+            self.reconnect();
         }
     }
 
@@ -191,22 +284,23 @@ impl NodeGpus {
             .collect()
     }
 
-    /// Devices that can be counted on: present, healthy and clean.
+    /// Devices that can be counted on: present, healthy, and clean unless in use.
     pub fn usable(&self) -> usize {
-        self.set(Slot::usable).len()
+        self.set(Slot::counted).len()
     }
 
     /// Devices that can be granted now.
     pub fn free(&self) -> DeviceSet {
-        self.set(|s| s.usable() && s.holder == Holder::Nobody)
+        self.set(Slot::grantable)
     }
 
     /// Grants `count` devices that belong together to `container`, or none at all.
     pub fn grant(&mut self, container: ContainerId, count: usize) -> Option<Vec<DeviceGrant>> {
         let chosen = self.affinity.choose(self.free(), count)?;
         let take = |position: usize| {
+            self.last_epoch += 1;
             let slot = &mut self.slots[position];
-            slot.epoch += 1;
+            slot.epoch = self.last_epoch;
             slot.holder = Holder::Promised(container);
             DeviceGrant {
                 uuid: Arc::clone(&slot.report.device.uuid),
@@ -234,6 +328,7 @@ impl NodeGpus {
             },
             other => other,
         });
+        self.tidy();
     }
 
     /// An answer to the node listed the container for cleanup.
@@ -260,19 +355,13 @@ impl NodeGpus {
                 slot.holder = Holder::Nobody;
             }
         }
-        self.slots
-            .retain(|s| s.present || s.holder != Holder::Nobody);
+        self.tidy();
     }
 
     /// The NodeManager says that the container is complete.
     pub fn completed(&mut self, container: ContainerId) {
         self.each(container, |_| Holder::Nobody);
-        let before = self.slots.len();
-        self.slots
-            .retain(|s| s.present || s.holder != Holder::Nobody);
-        if self.slots.len() != before {
-            self.reconnect();
-        }
+        self.tidy();
     }
 
     fn each(&mut self, container: ContainerId, to: impl Fn(Holder) -> Holder) {
@@ -298,6 +387,15 @@ impl NodeGpus {
         .collect()
     }
 
+    /// Every container that has devices or may still have them; true where it counts.
+    pub fn holders(&self) -> impl Iterator<Item = (ContainerId, bool)> {
+        self.slots.iter().filter_map(|s| match s.holder {
+            Holder::Nobody => None,
+            Holder::Promised(c) | Holder::Held(c) => Some((c, true)),
+            Holder::Leaving { container, .. } => Some((container, false)),
+        })
+    }
+
     /// Every device with its holder, for readers.
     pub fn devices(&self) -> impl Iterator<Item = (&DeviceReport, Option<ContainerId>)> {
         self.slots.iter().map(|s| (&s.report, s.holder.container()))
@@ -308,6 +406,9 @@ impl NodeGpus {
     /// # Errors
     /// The first one that is broken.
     pub fn check(&self) -> Result<(), String> {
+        if self.slots.len() > DEVICES_MAX {
+            return Err(format!("{} devices in one ledger", self.slots.len()));
+        }
         for (i, slot) in self.slots.iter().enumerate() {
             let uuid = &slot.report.device.uuid;
             if self

@@ -2,6 +2,7 @@
 //! May touch: `Rm`, through the handlers of this folder.
 //! Must not: change an account except through `sched`.
 
+mod gpus;
 mod leave;
 pub mod state;
 mod tracker;
@@ -14,7 +15,7 @@ use std::{
 
 use yarn_types::{ApplicationId, ContainerId, NodeId, NodeState, Resource};
 
-use crate::event::SignalCommand;
+use crate::{event::SignalCommand, gpu::NodeGpus};
 
 pub use state::NodeEvent;
 pub(crate) use tracker::next_response_id;
@@ -48,6 +49,9 @@ pub struct Node {
     pub containers: BTreeSet<ContainerId>,
     /// Words for its next heartbeat.
     pub outbox: NodeOutbox,
+    /// Its devices, when it sent a list. Kept when it has gone: grants go on counting when it
+    /// comes back.
+    pub gpus: Option<NodeGpus>,
 }
 
 /// What the next heartbeat answer carries.

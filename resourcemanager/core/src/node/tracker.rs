@@ -40,6 +40,7 @@ impl Rm {
             return Reply::NodeRegistered {
                 action: NodeAction::Shutdown,
                 diagnostics,
+                gpu_seq: None,
             };
         }
         let healthy = r.health.as_ref().is_none_or(|h| h.healthy);
@@ -56,6 +57,7 @@ impl Rm {
             .set(Watched::Node(idx), self.now.plus(self.conf.nm_expiry_ms));
         self.forget_nm_tokens(idx);
         self.reconcile_containers(idx, r.containers, out);
+        self.settle_gpus(idx, out);
         let node = &mut self.nodes[idx.at()];
         for app in r.running_apps {
             let ended = self.app_by_id.get(&app).and_then(|i| self.apps.get(i));
@@ -66,6 +68,7 @@ impl Rm {
         Reply::NodeRegistered {
             action: NodeAction::Normal,
             diagnostics: String::new(),
+            gpu_seq: self.gpu_seq(idx),
         }
     }
 
@@ -109,22 +112,30 @@ impl Rm {
         out: &mut Vec<Effect>,
     ) {
         let wall = self.wall_now();
-        let node = &mut self.nodes[idx.at()];
+        let node = &self.nodes[idx.at()];
         let was = node.state;
-        if was == NodeState::New || !node.is_active() || *node.rack != *r.rack {
-            if node.is_active() {
-                // A node that moved to another rack starts anew there.
-                self.end_containers_on(idx, out);
-                self.sched.remove_node(idx);
-            }
-            let node = &mut self.nodes[idx.at()];
+        let moved = node.is_active() && *node.rack != *r.rack;
+        if moved {
+            // A node that moved to another rack starts anew there.
+            self.end_containers_on(idx, out);
+            self.sched.remove_node(idx);
+        }
+        let gpus = self.registered_gpus(idx, r.gpus.as_ref(), &r.containers);
+        let total = self.with_gpus(r.total, gpus.as_ref());
+        let node = &mut self.nodes[idx.at()];
+        if was == NodeState::New || !node.is_active() || moved {
             *node = Node {
                 state: node.state,
                 ..new_node(r)
             };
-            self.sched.add_node(idx, &r.node, &r.rack, r.total);
-        } else if node.total != r.total {
-            self.sched.set_total(idx, r.total);
+            self.sched.add_node(idx, &r.node, &r.rack, total);
+        } else {
+            if node.total != total {
+                self.sched.set_total(idx, total);
+            }
+            if gpus.is_none() {
+                self.sched.forget_devices(idx);
+            }
         }
         let event = if healthy {
             NodeEvent::Registered
@@ -134,7 +145,8 @@ impl Rm {
         let node = &mut self.nodes[idx.at()];
         node.step(event);
         node.http_port = r.http_port;
-        node.total = r.total;
+        node.total = total;
+        node.gpus = gpus;
         node.version.clone_from(&r.version);
         node.response_id = 0;
         node.answered = false;
@@ -209,11 +221,16 @@ impl Rm {
         let node = &mut self.nodes[idx.at()];
         if next_response_id(h.response_id) == node.response_id && h.response_id != node.response_id
         {
-            if node.answered {
+            let (answered, response_id) = (node.answered, node.response_id);
+            self.on_gpu_changes(idx, h.gpus.as_ref(), out);
+            if answered {
                 return Reply::HeartbeatAgain;
             }
             // Nothing was answered since registration: there is nothing to repeat.
-            return Reply::Heartbeat(Box::new(empty_answer(node.response_id)));
+            return Reply::Heartbeat(Box::new(HeartbeatReply {
+                gpu_seq: self.gpu_seq(idx),
+                ..empty_answer(response_id)
+            }));
         }
         if h.response_id != node.response_id {
             let text = format!(
@@ -223,10 +240,18 @@ impl Rm {
             self.node_leaves(idx, NodeEvent::Rebooting, &text, out);
             return odd(NodeAction::Resync, text);
         }
+        if let Some(text) = self.gpus_out_of_step(idx, h.gpus.as_ref()) {
+            // Its containers stay: the registration says which devices they have.
+            out.push(Effect::now(Action::Note(Note::Text(text.clone()))));
+            return odd(NodeAction::Resync, text);
+        }
+        let node = &mut self.nodes[idx.at()];
         node.response_id = next_response_id(node.response_id);
         node.answered = true;
         node.heartbeat_wall_ms = wall;
         let outbox = std::mem::take(&mut node.outbox);
+        self.on_gpu_changes(idx, h.gpus.as_ref(), out);
+        self.gpu_answer_received(idx, &h.containers);
         self.on_health(idx, &h.health, out);
         let known: Vec<NodeContainer> = h
             .containers
@@ -240,7 +265,10 @@ impl Rm {
         let node = &mut self.nodes[idx.at()];
         // What this heartbeat itself gave cause for goes out with its own answer.
         let more = std::mem::take(&mut node.outbox);
-        Reply::Heartbeat(Box::new(answer(node.response_id, outbox, more)))
+        let mut reply = answer(node.response_id, outbox, more);
+        reply.gpu_seq = self.gpu_seq(idx);
+        self.gpu_cleanup_listed(idx, &reply.containers_to_cleanup);
+        Reply::Heartbeat(Box::new(reply))
     }
 
     fn on_health(&mut self, idx: NodeIdx, health: &NodeHealth, out: &mut Vec<Effect>) {
@@ -281,6 +309,7 @@ impl Rm {
                 } else if !self.awaits_acknowledgement(id) {
                     self.acknowledge(idx, id);
                 }
+                self.gpu_completed(idx, id);
             } else if here {
                 self.on_container_running(id);
             } else {
@@ -329,6 +358,7 @@ fn new_node(r: &NodeRegistration) -> Node {
         answered: false,
         containers: BTreeSet::new(),
         outbox: NodeOutbox::default(),
+        gpus: None,
     }
 }
 
@@ -354,6 +384,7 @@ fn empty_answer(response_id: i32) -> HeartbeatReply {
         applications_to_cleanup: Vec::new(),
         containers_to_be_removed: Vec::new(),
         containers_to_signal: Vec::new(),
+        gpu_seq: None,
     }
 }
 

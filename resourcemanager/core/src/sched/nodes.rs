@@ -139,6 +139,20 @@ impl Sched {
         }
     }
 
+    /// A node's sum of GPUs alone counts (again): it has no list of devices.
+    pub fn forget_devices(&mut self, node: NodeIdx) {
+        if let Some(n) = self.nodes.get_mut(node)
+            && n.gpu_room.take().is_some()
+        {
+            self.grown();
+        }
+    }
+
+    /// GPUs that a node may still grant by its devices, in the lane's amount; `None` without list.
+    pub fn gpu_room(&self, node: NodeIdx) -> Option<i64> {
+        self.nodes.get(node)?.gpu_room.map(|(_, room)| room)
+    }
+
     /// A node leaves; its containers were released before.
     pub fn remove_node(&mut self, node: NodeIdx) {
         if let Some(slot) = self.nodes.slots.get_mut(node.at()) {
