@@ -238,9 +238,24 @@ fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(report.code))
 }
 
+/// The error and its causes; most of ours name their cause already.
+fn text_of(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .skip(1)
+        .fold(error.to_string(), |text, cause| {
+            let cause = cause.to_string();
+            if text.ends_with(&cause) {
+                text
+            } else {
+                format!("{text}: {cause}")
+            }
+        })
+}
+
 fn main() -> ExitCode {
     run(&Options::parse()).unwrap_or_else(|e| {
-        let _ = writeln!(std::io::stderr(), "gpu-isolator: {e:#}");
+        let _ = writeln!(std::io::stderr(), "gpu-isolator: {}", text_of(&e));
         ExitCode::from(3)
     })
 }
