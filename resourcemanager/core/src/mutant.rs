@@ -15,6 +15,8 @@ pub enum Mutant {
     GrantAgain,
     /// The end of a container is not told to its master.
     ForgetEnd,
+    /// A device is free when its container ends for the RM, not when its node says so.
+    FreeAtRelease,
 }
 
 impl Rm {

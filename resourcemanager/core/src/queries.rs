@@ -172,7 +172,6 @@ impl Rm {
             id: app.submission.app,
             user: app.submission.user.clone(),
             queue: app.queue.clone(),
-            queue_path: app.queue_path.clone(),
             name: app.submission.name.clone(),
             application_type: app.submission.application_type.clone(),
             tags: app.submission.tags.clone(),

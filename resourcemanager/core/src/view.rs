@@ -31,10 +31,8 @@ pub struct AppReport {
     pub id: ApplicationId,
     /// Submitter.
     pub user: Arc<str>,
-    /// Last part of its queue's path, as Hadoop reports it.
+    /// Full path of its queue; as the client wrote it until it was accepted.
     pub queue: String,
-    /// Full path of its queue.
-    pub queue_path: String,
     /// Its name.
     pub name: String,
     /// Its type.

@@ -69,7 +69,7 @@ async fn an_application_runs_from_submission_to_its_end() {
 
     let am = rm.master(token).await.unwrap();
     let registered = register(&am).await;
-    assert_eq!(registered.queue(), "gpu");
+    assert_eq!(registered.queue(), "root.gpu");
     assert_eq!(registered.client_to_am_token_master_key, None);
     let report = fake::report(&client, app).await;
     assert_eq!(

@@ -131,8 +131,7 @@ impl Rm {
             attempts: Vec::new(),
             max_attempts,
             scheduled: false,
-            queue: path.rsplit('.').next().unwrap_or(path).to_owned(),
-            queue_path: path.to_owned(),
+            queue: path.to_owned(),
             priority: submission.priority.unwrap_or(0).max(0),
             saved_seq,
             end_seq: 0,
@@ -175,9 +174,8 @@ impl Rm {
         app.scheduled = true;
         app.step(AppEvent::Accepted);
         app.priority = self.sched.priority(idx);
-        if let Some((name, path)) = self.sched.queue_of(idx) {
-            name.clone_into(&mut app.queue);
-            path.clone_into(&mut app.queue_path);
+        if let Some(path) = self.sched.queue_of(idx) {
+            path.clone_into(&mut app.queue);
         }
         self.start_attempt(idx, out);
     }

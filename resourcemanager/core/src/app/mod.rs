@@ -36,10 +36,8 @@ pub struct App {
     pub max_attempts: u32,
     /// The scheduler has it.
     pub scheduled: bool,
-    /// Last part of its queue's path, as far as known.
+    /// Full path of its queue; as the client wrote it until it was accepted.
     pub queue: String,
-    /// Full path of its queue, as far as known.
-    pub queue_path: String,
     /// Its priority.
     pub priority: i32,
     /// Record of its submission.

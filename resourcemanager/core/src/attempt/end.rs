@@ -68,8 +68,10 @@ impl Rm {
             other => other,
         };
         attempt.step(LifeEvent::EndSaved(target));
+        if target != LifeState::Failed {
+            attempt.progress = super::Progress(1.0); // stock shows a killed one as done, too
+        }
         if matches!(target, LifeState::Finishing | LifeState::Finished) {
-            attempt.progress = super::Progress(1.0);
             attempt.tracking_url = ending.tracking_url.unwrap_or_default();
             attempt.final_status = ending.status;
         }

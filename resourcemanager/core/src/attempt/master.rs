@@ -208,8 +208,8 @@ impl Rm {
             return Err(Reject::new(
                 RejectKind::InvalidApplicationMasterRequest,
                 format!(
-                    "Invalid responseId in AllocateRequest from application attempt: {id}, expect \
-                     responseId to be {last}, but get {}",
+                    "Invalid responseId in AllocateRequest from application attempt: {id} expect \
+                     responseId to be {last} but get {}",
                     request.response_id
                 ),
             ));

@@ -178,6 +178,10 @@ impl Rm {
         }
         if let Some(gpus) = &mut node.gpus {
             gpus.ended(id);
+            #[cfg(feature = "mutants")]
+            if self.sched.mutant == Some(crate::mutant::Mutant::FreeAtRelease) {
+                gpus.completed(id);
+            }
             self.gpus_changed(container.node);
         }
         let lived_ms = i64::try_from(self.now.since(container.granted_at)).unwrap_or(i64::MAX);

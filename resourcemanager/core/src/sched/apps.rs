@@ -77,7 +77,7 @@ impl Sched {
         let path = &queue.conf.path;
         if queue.conf.is_parent {
             return refuse(format!(
-                "Application {id} submitted by user {user} to non-leaf queue: {name}"
+                "Application {id} submitted by user : {user} to non-leaf queue : {name}"
             ));
         }
         if queue.conf.stopped {

@@ -39,10 +39,9 @@ impl Sched {
         self.app(app).map_or(0, |a| a.order.0.0)
     }
 
-    /// Last part and full path of an application's queue.
-    pub fn queue_of(&self, app: AppIdx) -> Option<(&str, &str)> {
-        let conf = &self.tree.get(self.app(app)?.queue).conf;
-        Some((&conf.name, &conf.path))
+    /// Full path of an application's queue.
+    pub fn queue_of(&self, app: AppIdx) -> Option<&str> {
+        Some(&self.tree.get(self.app(app)?.queue).conf.path)
     }
 
     /// What an application holds and wants.

@@ -420,7 +420,7 @@ fn refused_submissions_carry_hadoops_words() {
     );
     assert_eq!(
         text(&mut c, "root"),
-        "Application application_1_0009 submitted by user u to non-leaf queue: root"
+        "Application application_1_0009 submitted by user : u to non-leaf queue : root"
     );
     assert!(text(&mut c, "b").starts_with("Queue root.b is STOPPED. Cannot accept submission"));
     c.app("a", "u", 0);

@@ -162,7 +162,9 @@ impl Filter {
         let states = &r.application_states;
         let in_state = |state: &i32| app_state(*state) == Some(app.state);
         let has_tag = |tag: &String| self.tags.contains(&tag.to_lowercase());
-        let in_queue = |queue: &String| *queue == app.queue || *queue == app.queue_path;
+        // clients name a queue by its path or its last part
+        let leaf = app.queue.rsplit('.').next();
+        let in_queue = |queue: &String| *queue == app.queue || Some(queue.as_str()) == leaf;
         (states.is_empty() || states.iter().any(in_state))
             && (self.types.is_empty() || self.types.contains(&app.application_type.to_lowercase()))
             && (self.tags.is_empty() || app.tags.iter().any(has_tag))

@@ -71,7 +71,7 @@ fn inside(path: &str, queue: &QueueReport) -> bool {
 impl Ask<'_> {
     fn apps<'a>(&'a self, queue: &'a QueueReport) -> impl Iterator<Item = &'a AppReport> {
         let apps = self.view.apps.iter().map(|app| &**app);
-        apps.filter(|app| inside(&app.queue_path, queue))
+        apps.filter(|app| inside(&app.queue, queue))
     }
 
     /// The scheduler knows only those that have not ended.

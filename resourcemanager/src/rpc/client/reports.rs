@@ -16,7 +16,8 @@ use yarn_proto::{
     },
 };
 use yarn_types::{
-    ApplicationId, ApplicationState, AttemptState, NodeState, Resource, ResourceTypes,
+    ApplicationId, ApplicationState, AttemptState, ContainerState, NodeState, Resource,
+    ResourceTypes,
 };
 
 use super::super::{Context, convert};
@@ -251,7 +252,8 @@ pub fn container(context: &Context, c: &ContainerReport) -> ContainerReportProto
         priority: Some(convert::priority(c.priority)),
         creation_time: Some(c.created_wall_ms),
         finish_time: Some(c.finished_wall_ms),
-        diagnostics_info: Some(c.diagnostics.clone()),
+        // stock sets none before the end, and its command line prints `null` then
+        diagnostics_info: (c.state == ContainerState::Complete).then(|| c.diagnostics.clone()),
         log_url: Some(log_url(c)),
         container_exit_status: Some(c.exit_status),
         container_state: Some(container_state_proto(c.state)),

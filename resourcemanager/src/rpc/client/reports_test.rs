@@ -15,8 +15,7 @@ fn report(state: ApplicationState) -> AppReport {
     AppReport {
         id,
         user: "alice".into(),
-        queue: "ml".to_owned(),
-        queue_path: "root.ml".to_owned(),
+        queue: "root.ml".to_owned(),
         name: "my job".to_owned(),
         application_type: "SPARK".to_owned(),
         tags: vec![],
