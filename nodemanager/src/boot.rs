@@ -17,6 +17,7 @@ use yarn_conf::{Configuration, Daemon, HostPort, LoadError, LoadOptions, Problem
 use yarn_types::NodeId;
 
 use crate::{
+    devices::{Devices, devices},
     driver::{self, Hands, Inbox, wall_ms},
     exec::{
         account::account_for,
@@ -52,6 +53,8 @@ pub struct Options {
     pub endpoints_file: Option<PathBuf>,
     /// The programs that the node starts; beside the executable when not given.
     pub binaries: Option<Binaries>,
+    /// `--unsafe-no-isolation`.
+    pub unsafe_no_isolation: bool,
 }
 
 /// Why the node does not start, in one sentence.
@@ -153,13 +156,21 @@ pub async fn start(options: Options) -> Result<Node, BootError> {
         Some(binaries) => binaries,
         None => Binaries::beside_executable().map_err(|e| BootError::Other(e.to_string()))?,
     };
-    open(settings, binaries, options.endpoints_file).await
+    let unsafe_no_isolation = options.unsafe_no_isolation;
+    open(
+        settings,
+        binaries,
+        options.endpoints_file,
+        unsafe_no_isolation,
+    )
+    .await
 }
 
 async fn open(
     settings: Settings,
     binaries: Binaries,
     endpoints_file: Option<PathBuf>,
+    unsafe_no_isolation: bool,
 ) -> Result<Node, BootError> {
     let started_wall_ms = wall_ms();
     // A local-user that does not exist is said now, not by the first container.
@@ -179,9 +190,10 @@ async fn open(
         let look = tokio::task::spawn_blocking(move || disks.check());
         look.await.map_err(|e| BootError::Other(e.to_string()))?
     };
-    let (server, web) = ports.serve_web(&settings, &inbox, started_wall_ms)?;
-
-    let tools = tools(&settings, &id, http_port, &inbox, &keys, binaries, deleter);
+    let devices = devices(&settings, unsafe_no_isolation).await?;
+    let (server, web) = ports.serve_web(&settings, &inbox, started_wall_ms, &devices)?;
+    let http = (&id, http_port);
+    let tools = tools(&settings, http, &inbox, &keys, binaries, deleter, &devices);
     let watched = Arc::clone(&tools.monitor);
     let health = disks.health(&report);
     let runner = Arc::new(Runner::new(tools, report));
@@ -208,6 +220,7 @@ async fn open(
     tokio::spawn(tracker.run(work));
     loops(&settings, &inbox, &runner, (watched, usage), disks);
     inbox.event(Event::Health(health));
+    devices.watch(&settings, &inbox).await?;
     inbox.event(Event::Begin);
     Ok(Node {
         id,
@@ -264,6 +277,7 @@ impl Ports {
         settings: &Settings,
         inbox: &Inbox,
         started_wall_ms: i64,
+        devices: &Devices,
     ) -> Result<(Server, actix_web::dev::ServerHandle), BootError> {
         let site = web::Site {
             inbox: inbox.clone(),
@@ -274,6 +288,9 @@ impl Ports {
             types: settings.types.clone(),
             monitor: settings.monitor,
             started_wall_ms,
+            guard: Arc::clone(&devices.guard),
+            cards: Arc::clone(&devices.cards),
+            manages_gpus: settings.gpu.is_some(),
         };
         let serving =
             web::server(site, self.listener).map_err(|e| listen(WEB_KEY, &settings.web_bind, e))?;
@@ -365,13 +382,18 @@ async fn directories(
 
 fn tools(
     settings: &Settings,
-    id: &NodeId,
-    http_port: u16,
+    (id, http_port): (&NodeId, u16),
     inbox: &Inbox,
     keys: &Arc<TokenKeys>,
     binaries: Binaries,
     deleter: Deleter,
+    devices: &Devices,
 ) -> Tools {
+    let force_path = &settings.launch.force_path;
+    let force_path = match &devices.env {
+        Some(env) => env.path_prefix(force_path),
+        None => force_path.clone(),
+    };
     let count = |n: i64| u32::try_from(n).unwrap_or(1).max(1);
     let monitor = Monitor::new(MonitorConf {
         check_pmem: settings.monitor.pmem_check,
@@ -399,7 +421,7 @@ fn tools(
             home_dir: settings.launch.home_dir.clone(),
             whitelist: settings.launch.env_whitelist.clone(),
             admin_env: settings.launch.admin_env.clone(),
-            force_path: settings.launch.force_path.clone(),
+            force_path,
             nm_env: std::env::vars().collect(),
         },
         accounts: settings.accounts.clone(),
@@ -408,6 +430,9 @@ fn tools(
         local_dirs: settings.local_dirs.clone(),
         log_dirs: settings.log_dirs.clone(),
         types: settings.types.clone(),
+        guard: Arc::clone(&devices.guard),
+        gpu_env: devices.env.clone(),
+        cards: Arc::clone(&devices.cards),
     }
 }
 

@@ -3,9 +3,12 @@
 //! Must not: decide what the core decides.
 
 pub mod boot;
+mod devices;
 pub mod driver;
 pub mod exec;
+pub mod gpu;
 pub mod health;
+pub mod isolation;
 pub mod keys;
 pub mod logging;
 pub mod monitor;

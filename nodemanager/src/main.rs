@@ -35,6 +35,10 @@ struct Args {
     /// When the log file is put aside.
     #[arg(long, value_enum, default_value = "size")]
     log_rotate: Rotate,
+    /// Offers GPUs although containers are not kept from those of others: neither device rules
+    /// nor limits by cgroups are set.
+    #[arg(long)]
+    unsafe_no_isolation: bool,
     /// File for the addresses of the open ports, written once the node has registered.
     #[arg(long, value_name = "FILE")]
     endpoints_file: Option<PathBuf>,
@@ -73,6 +77,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
         overrides: args.define,
         endpoints_file: args.endpoints_file,
         binaries: None,
+        unsafe_no_isolation: args.unsafe_no_isolation,
     };
     if args.check {
         let (_, gate) = boot::configuration(&options)?;

@@ -19,7 +19,7 @@ use nm_core::{
     localize::LocalResource,
 };
 use tokio::{runtime::Handle as Runtime, task::AbortHandle};
-use yarn_types::{ApplicationId, ContainerId, ResourceTypes};
+use yarn_types::{ApplicationId, ContainerId, Resource, ResourceTypes, exit};
 
 use crate::{
     driver::Inbox,
@@ -30,9 +30,11 @@ use crate::{
         disks::DiskReport,
         launch::{self, Binaries, Handle, LaunchRequest, Waiter},
         localizer::{Localized, Localizer, Needs},
-        monitor::{Limits, Monitor, vmem_limit},
+        monitor::{Limits, Monitor, beyond_memory, vmem_limit},
         tails::read_tails,
     },
+    gpu::{self, GpuEnv, LastReading},
+    isolation::{Guard, Isolated},
     keys::TokenKeys,
     settings::{LaunchSettings, MonitorSettings},
 };
@@ -45,8 +47,8 @@ const TAIL_BYTES_MAX: u64 = 64 * 1024;
 pub struct Launch {
     /// Submitter.
     pub user: String,
-    /// Memory of the container, MiB.
-    pub memory_mb: i64,
+    /// Size of the container.
+    pub resource: Resource,
     /// Environment.
     pub env: BTreeMap<String, String>,
     /// Command tokens.
@@ -73,6 +75,8 @@ struct Slot {
     site: Option<Arc<Site>>,
     handle: Option<Handle>,
     accepted: Instant,
+    /// UUIDs of its devices, from its launch on.
+    gpus: Vec<Arc<str>>,
 }
 
 /// Where and as whom a container runs, once its resources are there.
@@ -114,6 +118,12 @@ pub struct Tools {
     pub log_dirs: Vec<PathBuf>,
     /// Resource lanes, for texts.
     pub types: ResourceTypes,
+    /// Isolation of containers.
+    pub guard: Arc<Guard>,
+    /// Variables about devices; `None` where containers' own are left alone.
+    pub gpu_env: Option<GpuEnv>,
+    /// The cards as read last.
+    pub cards: LastReading,
 }
 
 /// Containers as tasks. Share it in an `Arc`.
@@ -159,6 +169,7 @@ impl Runner {
             site: None,
             handle: None,
             accepted: Instant::now(),
+            gpus: Vec::new(),
         };
         let launch = Arc::clone(&slot.launch);
         self.slots.insert(id, slot);
@@ -245,14 +256,18 @@ impl Runner {
     }
 
     /// `Action::Launch`.
-    pub fn launch(self: &Arc<Self>, id: ContainerId) {
+    pub fn launch(self: &Arc<Self>, id: ContainerId, gpus: Vec<Arc<str>>) {
         let this = Arc::clone(self);
+        if let Some(mut slot) = self.slots.get_mut(&id) {
+            slot.gpus.clone_from(&gpus);
+        }
         self.tools.runtime.spawn(async move {
-            match this.start(id).await {
+            match this.start(id, gpus).await {
                 Ok((site, waiter)) => {
                     this.tools.inbox.event(Event::Launched { container: id });
-                    let event = this.wait(id, &site, waiter).await;
-                    this.tools.inbox.event(event);
+                    for event in this.wait(id, &site, waiter).await {
+                        this.tools.inbox.event(event);
+                    }
                 }
                 Err(diagnostics) => {
                     tracing::warn!(container = %id, reason = diagnostics, "launch failed");
@@ -265,7 +280,11 @@ impl Runner {
         });
     }
 
-    async fn start(self: &Arc<Self>, id: ContainerId) -> Result<(Arc<Site>, Waiter), String> {
+    async fn start(
+        self: &Arc<Self>,
+        id: ContainerId,
+        gpus: Vec<Arc<str>>,
+    ) -> Result<(Arc<Site>, Waiter), String> {
         let found = self
             .slots
             .get(&id)
@@ -273,11 +292,13 @@ impl Runner {
         let Some((launch, Some(site), accepted)) = found else {
             return Err("the container is not known any more".to_owned());
         };
-        let memory = u64::try_from(launch.memory_mb).unwrap_or(0) << 20;
+        let memory = memory_bytes(&launch);
         let prepared = {
             let (this, site) = (Arc::clone(self), Arc::clone(&site));
             tokio::task::spawn_blocking(move || {
+                let isolated = this.isolate(id, &gpus, launch.resource)?;
                 let counters = site.localized.counters.text();
+                let env = this.tools.gpu_env.as_ref();
                 launch::prepare(&LaunchRequest {
                     paths: &site.paths,
                     account: &site.account,
@@ -290,14 +311,14 @@ impl Runner {
                     aux_metadata: &BTreeMap::new(),
                     debug_info: this.tools.launch.debug_info,
                     nice: this.tools.launch.nice,
-                    cgroup_procs: &[],
+                    devices: &env.map(|e| e.variables(&gpus)).unwrap_or_default(),
+                    cgroup_procs: &isolated.procs,
                 })
+                .map_err(|e| e.to_string())
             })
             .await
         };
-        let prepared = prepared
-            .map_err(|e| e.to_string())?
-            .map_err(|e| e.to_string())?;
+        let prepared = prepared.map_err(|e| e.to_string())??;
         let (handle, waiter) = launch::start(&self.tools.binaries, &prepared)
             .await
             .map_err(|e| e.to_string())?;
@@ -318,7 +339,26 @@ impl Runner {
         Ok((site, waiter))
     }
 
-    async fn wait(&self, id: ContainerId, site: &Site, waiter: Waiter) -> Event {
+    /// Rules and limits of the container, before anything of it runs. Blocking.
+    fn isolate(
+        &self,
+        id: ContainerId,
+        gpus: &[Arc<str>],
+        resource: Resource,
+    ) -> Result<Isolated, String> {
+        let minors = gpu::minors(&self.tools.cards, gpus)?;
+        let isolated = self.tools.guard.apply(id, &minors, resource)?;
+        if !isolated.missing.is_empty() {
+            let text = format!("devices that are closed: {}", isolated.missing.join(", "));
+            let container = id;
+            self.tools.inbox.event(Event::Note { container, text });
+        }
+        Ok(isolated)
+    }
+
+    /// What is to be said of the end of a container.
+    async fn wait(self: &Arc<Self>, id: ContainerId, site: &Site, waiter: Waiter) -> Vec<Event> {
+        let pid = waiter.pid();
         let (exit_code, message) = match waiter.wait().await {
             Ok(status) => (status.code, status.message),
             // The system does not tell how it ended: a failure that is nobody's number.
@@ -338,12 +378,34 @@ impl Runner {
             };
             tokio::task::spawn_blocking(read).await.unwrap_or_default()
         };
-        Event::Exited {
+        let over = if exit_code == 0 {
+            None
+        } else {
+            self.out_of_memory(id, pid).await
+        };
+        let exited = Event::Exited {
             container: id,
             exit_code,
             message,
             tails,
+        };
+        over.into_iter().chain([exited]).collect()
+    }
+
+    /// The container's end is the kernel's doing, for want of memory: Hadoop's sentence.
+    async fn out_of_memory(self: &Arc<Self>, id: ContainerId, pid: i32) -> Option<Event> {
+        let guard = Arc::clone(&self.tools.guard);
+        let killed = tokio::task::spawn_blocking(move || guard.oom_killed(id)).await;
+        if !killed.unwrap_or(false) {
+            return None;
         }
+        let limit = self.slots.get(&id).map_or(0, |s| memory_bytes(&s.launch));
+        let vmem = vmem_limit(limit, self.tools.limits.vmem_ratio);
+        Some(Event::OverLimit {
+            container: id,
+            exit_code: exit::KILLED_EXCEEDED_PMEM,
+            diagnostics: beyond_memory(&id.to_string(), pid, limit, vmem),
+        })
     }
 
     /// `Action::Signal`.
@@ -364,11 +426,13 @@ impl Runner {
     }
 
     /// `Action::Teardown`: the launcher reaped the tree; what is left is directories and tables.
-    pub fn tear_down(&self, id: ContainerId) {
+    pub fn tear_down(self: &Arc<Self>, id: ContainerId) {
         let container = id.to_string();
         self.lock_monitor().stop(&container);
         self.tools.localizer.release(&container);
+        let mut gpus = Vec::new();
         if let Some((_, slot)) = self.slots.remove(&id) {
+            gpus = slot.gpus;
             let app = id.app().to_string();
             let work = dirs::app_dir(&slot.launch.user, &app).join(&container);
             for root in &self.tools.local_dirs {
@@ -376,7 +440,18 @@ impl Runner {
                 self.delete(root, dirs::private_dir(&app, &container));
             }
         }
-        self.tools.inbox.event(Event::TornDown { container: id });
+        let (guard, inbox) = (Arc::clone(&self.tools.guard), self.tools.inbox.clone());
+        let torn_down = move |dirty| Event::TornDown {
+            container: id,
+            dirty,
+        };
+        if guard.holds(id) {
+            // The devices are free again when nothing of the container is left.
+            let undo = move || inbox.event(torn_down(guard.undo(id, gpus)));
+            self.tools.runtime.spawn_blocking(undo);
+        } else {
+            inbox.event(torn_down(None));
+        }
     }
 
     /// `Action::Forget`.
@@ -432,4 +507,8 @@ impl Runner {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn memory_bytes(launch: &Launch) -> u64 {
+    u64::try_from(launch.resource.memory_mb()).unwrap_or(0) << 20
 }

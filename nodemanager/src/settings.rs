@@ -2,11 +2,15 @@
 //! May touch: the configuration table, the host name, `/proc` for the size of the machine.
 //! Must not: open a socket, or read a key again after start.
 
+mod gpu;
+
 use std::path::{Path, PathBuf};
 
 use nm_core::{LinkConf, NmConf};
 use yarn_conf::{Configuration, ExecutorCfg, HostPort, NodeAmount, Problem, TimeUnit};
 use yarn_types::{Resource, ResourceTypes};
+
+pub use gpu::{CgroupChoice, CgroupSettings, CpuSettings, GpuSettings, MemorySettings, Simulated};
 
 use crate::exec::{account::AccountRules, disks::DiskRules};
 
@@ -49,6 +53,10 @@ pub struct Settings {
     pub frame_bytes_max: usize,
     /// `yarn.nodemanager.resourcemanager.minimum.version`.
     pub rm_version_min: String,
+    /// The GPU plugin, where it is on.
+    pub gpu: Option<GpuSettings>,
+    /// Device rules and limits.
+    pub cgroups: CgroupSettings,
 }
 
 /// `yarn.nodemanager.container-monitor.*` and the checks it does.
@@ -150,6 +158,8 @@ impl Settings {
                 .unwrap_or(134_217_728),
             rm_version_min: text(conf, "yarn.nodemanager.resourcemanager.minimum.version")?
                 .unwrap_or_else(|| "NONE".to_owned()),
+            gpu: gpu::gpu(conf)?,
+            cgroups: gpu::cgroups(conf)?,
         })
     }
 }
@@ -209,6 +219,7 @@ fn core(conf: &Configuration) -> Result<NmConf, Problem> {
             "yarn.resourcemanager.work-preserving-recovery.enabled",
             true,
         )?,
+        gpus: yarn_conf::gpu_plugin(conf)?,
         link: LinkConf {
             connect_wait_ms_max: connect_ms(conf, "max-wait.ms", 900_000)?,
             retry_interval_ms: connect_ms(conf, "retry-interval.ms", 30_000)?.unwrap_or(30_000),

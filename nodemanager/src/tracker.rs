@@ -11,11 +11,11 @@ use hadoop_ipc::{
     client::{Auth, CallError, Client, ClientOptions},
     token::MasterKey,
 };
-use nm_core::{ContainerReport, Event, Health, HeartbeatAnswer, NodeAction};
+use nm_core::{ContainerReport, Event, GpuList, Health, HeartbeatAnswer, NodeAction};
 use tokio::sync::mpsc::UnboundedReceiver;
 use yarn_conf::HostPort;
 use yarn_proto::{
-    convert as ids,
+    convert as ids, gpu,
     server::{
         MasterKeyProto, NodeActionProto, NodeHealthStatusProto, NodeHeartbeatRequestProto,
         NodeHeartbeatResponseProto, NodeStatusProto, RegisterNodeManagerRequestProto,
@@ -125,8 +125,10 @@ impl Tracker {
                 containers,
                 applications,
                 health,
+                gpus,
             } => {
-                let request = self.registration(&containers, &applications, &health);
+                let mut request = self.registration(&containers, &applications, &health);
+                self.add_devices(&mut request, gpus);
                 let answer = call(self, client, address, "registerNodeManager", &request).await?;
                 self.on_registered(answer, address)
             }
@@ -134,8 +136,10 @@ impl Tracker {
                 response_id,
                 containers,
                 health,
+                gpus,
             } => {
-                let request = self.heartbeat(response_id, &containers, &health);
+                let mut request = self.heartbeat(response_id, &containers, &health);
+                request.heddle_gpus = gpus.map(|(seq, list)| gpu::changes_proto(seq, &list));
                 let answer = call(self, client, address, "nodeHeartbeat", &request).await?;
                 Ok(self.on_heartbeat(answer))
             }
@@ -184,6 +188,22 @@ impl Tracker {
             node_status: Some(self.status(0, &[], health)),
             ..Default::default()
         }
+    }
+
+    /// The device list; and their number as an amount, for a ResourceManager that knows no list.
+    fn add_devices(&self, request: &mut RegisterNodeManagerRequestProto, gpus: Option<GpuList>) {
+        let Some(gpus) = gpus else { return };
+        let types = &self.facts.types;
+        if let Some(lane) = types.gpu_lane() {
+            let amount = i64::try_from(gpus.usable).unwrap_or(i64::MAX);
+            let amount = |total: Resource| {
+                let scaled = amount.saturating_mul(types.scale(lane));
+                ids::resource_proto(total.with(lane, scaled), types)
+            };
+            request.resource = Some(amount(self.facts.total));
+            request.physical_resource = Some(amount(self.facts.physical));
+        }
+        request.heddle_gpus = Some(gpu::list_proto(gpus.seq, &gpus.devices));
     }
 
     fn heartbeat(
@@ -256,7 +276,10 @@ impl Tracker {
         if let Some(registered) = self.registered.take() {
             let _ = registered.send(());
         }
-        Ok(Event::Registered { rm_identifier })
+        Ok(Event::Registered {
+            rm_identifier,
+            gpu_seq: answer.heddle_gpu_seq,
+        })
     }
 
     fn on_heartbeat(&self, answer: NodeHeartbeatResponseProto) -> Event {
@@ -288,6 +311,7 @@ impl Tracker {
                 .collect(),
             containers_to_be_removed: known(&answer.containers_to_be_removed_from_nm),
             containers_to_signal,
+            gpu_seq: answer.heddle_gpu_seq,
         };
         self.keys.set(
             answer.nm_token_master_key.map(master_key),

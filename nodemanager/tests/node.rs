@@ -367,6 +367,7 @@ async fn a_port_in_use_is_said_in_one_sentence() {
         ],
         endpoints_file: None,
         binaries: Some(binaries()),
+        ..Default::default()
     };
     let text = nodemanager::boot::start(options)
         .await

@@ -9,6 +9,7 @@ use crate::{
     container::Container,
     effect::{Action, Reply},
     event::{CallId, Signal, StartSpec},
+    gpu::GpuFault,
     nm::{Ctx, Nm},
     reject::Reject,
 };
@@ -46,16 +47,36 @@ impl Nm {
                 .or_insert_with(|| App::new(spec.user.clone()));
             // Logs of an application that comes back are not to be deleted under it.
             self.log_deletes.remove(&id.app());
-            self.containers
-                .entry(id)
-                .or_insert_with(|| Container::new(spec))
-                .init(ctx);
+            self.accept(spec, ctx);
             succeeded.push(id);
         }
         ctx.emit(Action::Reply {
             call,
             reply: Ok(Reply::Containers { succeeded, failed }),
         });
+    }
+
+    /// Takes the container and its devices. Where a device is at fault the container ends at
+    /// once: a refused start would count against the application.
+    fn accept(&mut self, spec: StartSpec, ctx: &mut Ctx<'_>) {
+        let id = spec.container;
+        let devices = match (&mut self.gpus, spec.gpus.as_slice(), spec.gpu_count) {
+            (Some(gpus), [], count) if count > 0 => gpus.choose(id, count),
+            (Some(gpus), grants, _) => gpus.take(id, grants),
+            (None, [], _) => Ok(Vec::new()),
+            (None, ..) => Err(GpuFault(
+                "gpu unavailable: this node manages no devices".to_owned(),
+            )),
+        };
+        let mut container = Container::new(spec);
+        match devices {
+            Ok(devices) => {
+                container.gpus = devices.into_iter().map(|d| d.uuid).collect();
+                container.init(ctx);
+            }
+            Err(GpuFault(why)) => container.on_kill(exit::ABORTED, &why, ctx),
+        }
+        self.containers.insert(id, container);
     }
 
     /// The checks of `ContainerManagerImpl.authorizeStartAndResourceIncreaseRequest` and

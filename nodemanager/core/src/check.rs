@@ -29,6 +29,16 @@ impl Nm {
                 broken.push(format!("{id} is reported complete and is not"));
             }
         }
+        for (report, holder) in self.gpus.iter().flat_map(crate::gpu::Gpus::devices) {
+            let uuid = &report.device.uuid;
+            let Some(holder) = holder else { continue };
+            match self.containers.get(&holder) {
+                Some(c) if c.is_done() => broken.push(format!("{holder} is over and has {uuid}")),
+                Some(c) if c.gpus.contains(uuid) => {}
+                Some(_) => broken.push(format!("{holder} has {uuid} and does not know")),
+                None => broken.push(format!("{uuid} is held by {holder}, which is not known")),
+            }
+        }
         let registered = self.link.state() == LinkState::Registered;
         if registered != self.link.rm_identifier().is_some() {
             broken.push("registered and rm_identifier disagree".to_owned());

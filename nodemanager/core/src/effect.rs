@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use yarn_types::{ApplicationId, ContainerId, ContainerState, Resource};
+use yarn_types::{
+    ApplicationId, ContainerId, ContainerState, Resource,
+    gpu::{DeviceChange, DeviceGrant, DeviceReport},
+};
 
 use crate::{
     event::{CallId, Health, Signal},
@@ -40,6 +43,8 @@ pub enum Action {
         applications: Vec<ApplicationId>,
         /// Health to register with.
         health: Health,
+        /// Devices; `None` on a node that manages none.
+        gpus: Option<GpuList>,
     },
     /// Send a heartbeat; answered by `HeartbeatAnswered` or `RmUnreachable`.
     Heartbeat {
@@ -49,6 +54,8 @@ pub enum Action {
         containers: Vec<ContainerReport>,
         /// Health of the node.
         health: Health,
+        /// Changes of devices that were not echoed, with the number of the last.
+        gpus: Option<(u64, Vec<DeviceChange>)>,
     },
     /// Say goodbye; answered by `Unregistered`.
     Unregister,
@@ -68,6 +75,8 @@ pub enum Action {
     Launch {
         /// Which container.
         container: ContainerId,
+        /// UUIDs of its devices.
+        gpus: Vec<Arc<str>>,
     },
     /// Send a signal to the container's process tree. Not answered.
     Signal {
@@ -109,6 +118,17 @@ pub enum Action {
         /// Why, for the log.
         reason: String,
     },
+}
+
+/// The devices of a registration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GpuList {
+    /// Number that the list stands for.
+    pub seq: u64,
+    /// Every device.
+    pub devices: Vec<DeviceReport>,
+    /// How many of them can be granted: what a stock ResourceManager counts with.
+    pub usable: usize,
 }
 
 /// Answer of one call.
@@ -158,6 +178,8 @@ pub struct ContainerReport {
     pub version: i32,
     /// GUARANTEED, as opposed to OPPORTUNISTIC.
     pub guaranteed: bool,
+    /// Devices that it holds; filled in for registrations.
+    pub gpus: Vec<DeviceGrant>,
 }
 
 /// `ContainerSubState`.

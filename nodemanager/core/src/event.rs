@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use yarn_types::{ApplicationAttemptId, ApplicationId, ContainerId, Resource};
+use yarn_types::{
+    ApplicationAttemptId, ApplicationId, ContainerId, Resource,
+    gpu::{DeviceGrant, GpuDevice},
+};
 
 use crate::{launch::diagnostics::Tails, reject::Reject};
 
@@ -29,6 +32,8 @@ pub enum Event {
     Registered {
         /// `rm_identifier` of the response: start time of the ResourceManager.
         rm_identifier: i64,
+        /// Number of the device list that it took; `None` from one that knows no devices.
+        gpu_seq: Option<u64>,
     },
     /// The tracker: the ResourceManager refused the registration (SHUTDOWN). Answers
     /// `Action::Register`.
@@ -118,19 +123,44 @@ pub enum Event {
         /// Ends of its error logs; default where the exit code is 0 or that of a kill.
         tails: Tails,
     },
-    /// The monitor: a container is beyond a limit.
+    /// The monitor: a container is beyond a limit, or its isolation is lost.
     OverLimit {
         /// Which container.
         container: ContainerId,
-        /// -103 or -104.
+        /// -103, -104 or -100.
         exit_code: i32,
         /// Hadoop's sentence.
         diagnostics: String,
     },
-    /// The launcher: nothing of the container's processes is left. Answers `Action::Teardown`.
+    /// The shell: something that the container's diagnostics should say. Always legal.
+    Note {
+        /// Which container.
+        container: ContainerId,
+        /// What to say.
+        text: String,
+    },
+    /// The launcher: nothing of the container's processes is left, or what is left holds its
+    /// devices. Answers `Action::Teardown`.
     TornDown {
         /// Which container.
         container: ContainerId,
+        /// Why its devices may not be granted again yet.
+        dirty: Option<String>,
+    },
+    /// The probe: a reading of the managed cards. Always legal.
+    GpuReading {
+        /// Every card there is.
+        devices: Vec<GpuDevice>,
+    },
+    /// The probe: the cards cannot be read; none is granted until the next reading.
+    GpuProbeFailed {
+        /// Why.
+        reason: String,
+    },
+    /// The isolator: what a container left on these devices is gone at last.
+    GpuCleaned {
+        /// UUIDs.
+        uuids: Vec<Arc<str>>,
     },
     /// The deletion service: the application's directories are gone. Answers `Action::CleanApp`.
     AppCleaned {
@@ -180,6 +210,10 @@ pub struct StartSpec {
     pub version: i32,
     /// GUARANTEED, as opposed to OPPORTUNISTIC.
     pub guaranteed: bool,
+    /// Devices that the token names; empty where the granting ResourceManager names none.
+    pub gpus: Vec<DeviceGrant>,
+    /// Whole devices in `resource`.
+    pub gpu_count: usize,
     /// Names of the auxiliary services that its launch context has data for.
     pub aux_services: Vec<String>,
     /// A fault of its launch context that the shell found; judged after the token.
@@ -216,6 +250,8 @@ pub struct HeartbeatAnswer {
     pub containers_to_be_removed: Vec<ContainerId>,
     /// Signals to send.
     pub containers_to_signal: Vec<(ContainerId, Signal)>,
+    /// Number of the last change of devices that the ResourceManager applied.
+    pub gpu_seq: Option<u64>,
 }
 
 /// `NodeAction`.

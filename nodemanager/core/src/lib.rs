@@ -15,12 +15,14 @@ pub mod launch;
 pub mod link;
 pub mod localize;
 mod nm;
+mod nm_gpu;
+mod nm_stop;
 pub mod outbox;
 pub mod reject;
 
 pub use app::{App, AppState};
 pub use container::Container;
-pub use effect::{Action, ContainerReport, Effect, Reply, SubState};
+pub use effect::{Action, ContainerReport, Effect, GpuList, Reply, SubState};
 pub use event::{CallId, Event, Health, HeartbeatAnswer, NodeAction, Signal, StartSpec};
 pub use link::{Link, LinkConf, LinkState};
 pub use nm::{Nm, NmConf};

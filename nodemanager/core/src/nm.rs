@@ -12,6 +12,7 @@ use crate::{
     container::Container,
     effect::{Action, ContainerReport, Effect},
     event::{Event, Health, HeartbeatAnswer, NodeAction},
+    gpu::Gpus,
     link::{Due, Link, LinkConf, LinkState},
     outbox::Outbox,
 };
@@ -33,6 +34,8 @@ pub struct NmConf {
     pub track_stopped_ms: u64,
     /// `yarn.resourcemanager.work-preserving-recovery.enabled`: containers outlive a RESYNC.
     pub work_preserving: bool,
+    /// `yarn.nodemanager.resource-plugins` has `yarn.io/gpu`: the node manages devices.
+    pub gpus: bool,
     /// The link to the ResourceManager.
     pub link: LinkConf,
 }
@@ -101,6 +104,13 @@ pub struct Nm {
     pub(crate) link: Link,
     pub(crate) outbox: Outbox,
     pub(crate) stopping: Option<Stopping>,
+    /// The devices, on a node that manages them.
+    pub(crate) gpus: Option<Gpus>,
+    /// The ResourceManager knows devices; one that does not is told a changed number by another
+    /// registration.
+    pub(crate) rm_knows_gpus: bool,
+    /// Usable devices as registered last.
+    pub(crate) usable_told: usize,
 }
 
 impl Nm {
@@ -108,6 +118,9 @@ impl Nm {
     pub fn new(conf: NmConf) -> Self {
         Self {
             link: Link::new(conf.link),
+            gpus: conf.gpus.then(Gpus::default),
+            rm_knows_gpus: false,
+            usable_told: 0,
             conf,
             wall_offset_ms: 0,
             health: Health {
@@ -194,10 +207,21 @@ impl Nm {
         match event {
             Event::Tick | Event::WallClock { .. } => self.on_tick(ctx),
             Event::Begin => self.link.register(ctx.now),
-            Event::Registered { rm_identifier } => {
+            Event::Registered {
+                rm_identifier,
+                gpu_seq,
+            } => {
                 if self.link.state() == LinkState::Registering {
                     self.link.on_registered(rm_identifier, ctx.now);
+                    self.rm_knows_gpus = gpu_seq.is_some();
+                    self.on_gpu_echo(gpu_seq);
                 }
+            }
+            Event::GpuReading { devices } => self.on_gpu_reading(devices, ctx),
+            Event::GpuProbeFailed { reason } => self.on_gpu_probe_failed(&reason, ctx),
+            Event::GpuCleaned { uuids } => self.on_gpu_cleaned(&uuids, ctx),
+            Event::TornDown { container, dirty } => {
+                self.on_torn_down(container, dirty.as_deref(), ctx);
             }
             Event::RegistrationRefused { diagnostics } => {
                 self.link.close();
@@ -252,7 +276,7 @@ impl Nm {
         | Event::LaunchFailed { container, .. }
         | Event::Exited { container, .. }
         | Event::OverLimit { container, .. }
-        | Event::TornDown { container }) = event
+        | Event::Note { container, .. }) = event
         else {
             return;
         };
@@ -281,7 +305,8 @@ impl Nm {
             } => {
                 c.on_kill(*exit_code, diagnostics, ctx);
             }
-            _ => c.on_torn_down(ctx),
+            Event::Note { text, .. } => c.note(text, ctx),
+            _ => {}
         }
     }
 
@@ -324,6 +349,7 @@ impl Nm {
                 return self.stop(0, why, ctx);
             }
         }
+        self.on_gpu_echo(answer.gpu_seq);
         for id in self.outbox.on_answered() {
             // The ApplicationMaster is gone, so nobody acknowledges the status.
             if !self.apps.contains_key(&id.app()) {
@@ -356,14 +382,7 @@ impl Nm {
 
     /// Registers again: with its containers, or after ending them where work is not preserved.
     fn resync(&mut self, ctx: &mut Ctx<'_>) {
-        self.link.register(ctx.now);
-        let done: Vec<ContainerId> = self
-            .containers
-            .iter()
-            .filter(|(_, c)| c.is_done())
-            .map(|(id, _)| *id)
-            .collect();
-        self.outbox.restart(done.into_iter());
+        self.register_again(ctx.now);
         if !self.conf.work_preserving {
             let live: Vec<ContainerId> = self.containers.keys().copied().collect();
             for id in live {
@@ -375,6 +394,18 @@ impl Nm {
                 );
             }
         }
+    }
+
+    /// Registers again, with what was completed and is not acknowledged.
+    pub(crate) fn register_again(&mut self, now: Millis) {
+        self.link.register(now);
+        let done: Vec<ContainerId> = self
+            .containers
+            .iter()
+            .filter(|(_, c)| c.is_done())
+            .map(|(id, _)| *id)
+            .collect();
+        self.outbox.restart(done.into_iter());
     }
 
     fn on_rm_unreachable(&mut self, reason: &str, ctx: &mut Ctx<'_>) {
@@ -461,6 +492,7 @@ impl Nm {
             self.stopped
                 .insert(id, ctx.now.plus(ctx.conf.track_stopped_ms));
         }
+        self.tell_stock_rm(ctx.now);
         self.clean_finished_apps(ctx);
         self.go_on_stopping(ctx);
         let due = if self.may_send() {
@@ -471,14 +503,17 @@ impl Nm {
         match due {
             None => {}
             Some(Due::Register) => {
+                let gpus = self.gpu_list();
+                let containers = self.containers.values().map(Container::report);
                 let containers: Vec<ContainerReport> =
-                    self.containers.values().map(Container::report).collect();
+                    containers.map(|r| self.with_grants(r)).collect();
                 let applications = self.apps.keys().copied().collect();
                 let health = self.health.clone();
                 ctx.emit(Action::Register {
                     containers,
                     applications,
                     health,
+                    gpus,
                 });
             }
             Some(Due::Heartbeat) => {
@@ -494,6 +529,7 @@ impl Nm {
                     response_id,
                     containers,
                     health,
+                    gpus: self.gpu_changes(),
                 });
             }
         }
@@ -531,49 +567,11 @@ impl Nm {
             );
         }
     }
-
-    fn go_on_stopping(&mut self, ctx: &mut Ctx<'_>) {
-        let all_done = self.containers.values().all(Container::is_done);
-        let Some(stopping) = &mut self.stopping else {
-            return;
-        };
-        let wait = !all_done && ctx.now < stopping.give_up_at;
-        match stopping.stage {
-            StopStage::Containers if wait || self.link.in_flight() && !late(stopping, ctx.now) => {}
-            StopStage::Containers if self.link.rm_identifier().is_some() => {
-                stopping.stage = StopStage::Unregister;
-                // One more wait of the same length for the ResourceManager.
-                stopping.give_up_at = ctx.now.plus(ctx.conf.kill_wait_ms);
-                ctx.emit(Action::Unregister);
-            }
-            StopStage::Containers => self.exit_now(ctx),
-            StopStage::Unregister if ctx.now >= stopping.give_up_at => self.exit_now(ctx),
-            StopStage::Unregister | StopStage::Over => {}
-        }
-    }
-
-    fn exit_now(&mut self, ctx: &mut Ctx<'_>) {
-        let Some(stopping) = self
-            .stopping
-            .as_mut()
-            .filter(|s| s.stage != StopStage::Over)
-        else {
-            return;
-        };
-        stopping.stage = StopStage::Over;
-        let (code, reason) = (stopping.code, stopping.reason.clone());
-        self.link.close();
-        ctx.emit(Action::Exit { code, reason });
-    }
-}
-
-fn late(stopping: &Stopping, now: Millis) -> bool {
-    now >= stopping.give_up_at
 }
 
 #[cfg(test)]
 #[path = "nm_test.rs"]
-mod tests;
+pub(crate) mod tests;
 
 #[cfg(test)]
 #[path = "nm_laws_test.rs"]

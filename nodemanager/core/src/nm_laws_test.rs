@@ -14,7 +14,7 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
     let event = prop_oneof![
         1 => Just(Event::Tick),
         1 => Just(Event::Begin),
-        1 => Just(Event::Registered { rm_identifier: RM }),
+        1 => Just(Event::Registered { rm_identifier: RM, gpu_seq: None }),
         1 => Just(Event::RmUnreachable { reason: why() }),
         1 => Just(Event::Unregistered),
         4 => id().prop_map(move |c| Event::Start { call: CallId(1), caller, starts: vec![spec(c)] }),
@@ -29,7 +29,7 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
         1 => id().prop_map(|container| Event::OverLimit {
             container, exit_code: -104, diagnostics: "x".into()
         }),
-        3 => id().prop_map(|container| Event::TornDown { container }),
+        3 => id().prop_map(|container| Event::TornDown { container, dirty: None }),
         1 => Just(Event::AppCleaned { app: app(1) }),
         6 => (any::<bool>(), any::<bool>(), id(), 0_u8..12).prop_map(|(remove, finish, c, action)| {
             Event::HeartbeatAnswered(Box::new(HeartbeatAnswer {

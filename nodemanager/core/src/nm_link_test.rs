@@ -13,7 +13,10 @@ fn a_status_that_may_be_lost_is_sent_again() {
     b.running(1);
     b.beat(beat(2));
     b.exited(1, 0);
-    b.apply(Event::TornDown { container: cid(1) });
+    b.apply(Event::TornDown {
+        container: cid(1),
+        dirty: None,
+    });
     assert!(b.heartbeat().is_some());
     // No answer: the repetition is answered from memory, so it proves nothing.
     b.apply(Event::RmUnreachable {
@@ -36,7 +39,10 @@ fn an_end_during_a_heartbeat_is_reported_right_after_it() {
     b.running(1);
     assert!(b.nm.link.in_flight());
     b.exited(1, 0);
-    b.apply(Event::TornDown { container: cid(1) });
+    b.apply(Event::TornDown {
+        container: cid(1),
+        dirty: None,
+    });
     assert!(b.heartbeat().is_none(), "one request at a time");
     b.beat(beat(2));
     let (id, statuses) = b.heartbeat().expect("it does not wait for its turn");
@@ -50,7 +56,10 @@ fn resync_keeps_containers_and_lists_them() {
     b.beat(beat(2));
     b.running(2);
     b.exited(2, 0);
-    b.apply(Event::TornDown { container: cid(2) });
+    b.apply(Event::TornDown {
+        container: cid(2),
+        dirty: None,
+    });
     b.beat(beat(3));
     b.beat(beat(4));
     b.at(1000);
@@ -74,6 +83,7 @@ fn resync_keeps_containers_and_lists_them() {
     assert_eq!(b.start(spec(cid(3))), Err(Reject::NotYetReady));
     b.apply(Event::Registered {
         rm_identifier: RM + 5,
+        gpu_seq: None,
     });
     let (id, statuses) = b
         .heartbeat()
@@ -118,7 +128,10 @@ fn without_a_resource_manager_the_node_ends_after_max_wait() {
     assert!(ms >= 900_000, "gave up after {ms} ms");
     assert_eq!(b.start(spec(cid(9))), Err(Reject::ShuttingDown));
     b.exited(1, 143);
-    let effects = b.apply(Event::TornDown { container: cid(1) });
+    let effects = b.apply(Event::TornDown {
+        container: cid(1),
+        dirty: None,
+    });
     let is_exit =
         |a: &Action| matches!(a, Action::Exit { reason, .. } if reason.contains("refused"));
     assert!(effects.iter().any(is_exit), "{effects:?}");
@@ -139,8 +152,11 @@ fn a_stop_ends_containers_then_says_goodbye() {
     assert_eq!(b.start(spec(cid(2))), Err(Reject::ShuttingDown));
     b.exited(1, 143);
     assert!(
-        b.apply(Event::TornDown { container: cid(1) })
-            .contains(&Action::Unregister)
+        b.apply(Event::TornDown {
+            container: cid(1),
+            dirty: None
+        })
+        .contains(&Action::Unregister)
     );
     let effects = b.apply(Event::Unregistered);
     assert_eq!(
@@ -180,8 +196,11 @@ fn an_ended_application_is_cleaned_and_its_logs_go_later() {
         user: "alice".into(),
     };
     assert!(
-        b.apply(Event::TornDown { container: cid(1) })
-            .contains(&clean)
+        b.apply(Event::TornDown {
+            container: cid(1),
+            dirty: None
+        })
+        .contains(&clean)
     );
     b.apply(Event::AppCleaned { app: app(1) });
     // Nobody acknowledges the container any more: its delivered status is forgotten.

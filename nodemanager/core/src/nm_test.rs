@@ -13,10 +13,10 @@ use crate::{
     reject::Reject,
 };
 
-pub(super) const RM: i64 = 1_700_000_000_000;
+pub(crate) const RM: i64 = 1_700_000_000_000;
 const WALL: i64 = 1_800_000_000_000;
 
-pub(super) fn conf() -> NmConf {
+pub(crate) fn conf() -> NmConf {
     NmConf {
         sigkill_delay_ms: 250,
         kill_wait_ms: 5000,
@@ -24,6 +24,7 @@ pub(super) fn conf() -> NmConf {
         diagnostics_bytes_max: 10_000,
         track_stopped_ms: 600_000,
         work_preserving: true,
+        gpus: false,
         link: LinkConf {
             connect_wait_ms_max: Some(900_000),
             retry_interval_ms: 30_000,
@@ -33,18 +34,18 @@ pub(super) fn conf() -> NmConf {
     }
 }
 
-pub(super) fn app(n: u32) -> ApplicationId {
+pub(crate) fn app(n: u32) -> ApplicationId {
     ApplicationId {
         cluster_timestamp: RM,
         id: n,
     }
 }
 
-pub(super) fn cid(n: u64) -> ContainerId {
+pub(crate) fn cid(n: u64) -> ContainerId {
     app(1).attempt(1).container(0, n)
 }
 
-pub(super) fn spec(container: ContainerId) -> StartSpec {
+pub(crate) fn spec(container: ContainerId) -> StartSpec {
     StartSpec {
         container,
         user: "alice".into(),
@@ -56,19 +57,21 @@ pub(super) fn spec(container: ContainerId) -> StartSpec {
         allocation_request_id: 3,
         version: 0,
         guaranteed: true,
+        gpus: Vec::new(),
+        gpu_count: 0,
         aux_services: Vec::new(),
         fault: None,
     }
 }
 
-pub(super) struct Bench {
-    pub(super) nm: Nm,
+pub(crate) struct Bench {
+    pub(crate) nm: Nm,
     now: Millis,
     effects: Vec<Action>,
 }
 
 impl Bench {
-    pub(super) fn new(conf: NmConf) -> Self {
+    pub(crate) fn new(conf: NmConf) -> Self {
         let mut bench = Self {
             nm: Nm::new(conf),
             now: Millis(0),
@@ -78,10 +81,13 @@ impl Bench {
         bench
     }
 
-    pub(super) fn registered() -> Self {
+    pub(crate) fn registered() -> Self {
         let mut bench = Self::new(conf());
         bench.apply(Event::Begin);
-        bench.apply(Event::Registered { rm_identifier: RM });
+        bench.apply(Event::Registered {
+            rm_identifier: RM,
+            gpu_seq: None,
+        });
         bench.beat(HeartbeatAnswer {
             response_id: 1,
             ..Default::default()
@@ -89,7 +95,7 @@ impl Bench {
         bench
     }
 
-    pub(super) fn apply(&mut self, event: Event) -> Vec<Action> {
+    pub(crate) fn apply(&mut self, event: Event) -> Vec<Action> {
         let mut out = Vec::new();
         self.nm.apply(self.now, event, &mut out);
         assert_eq!(self.nm.check(), Vec::<String>::new());
@@ -97,16 +103,16 @@ impl Bench {
         self.effects.clone()
     }
 
-    pub(super) fn beat(&mut self, answer: HeartbeatAnswer) -> Vec<Action> {
+    pub(crate) fn beat(&mut self, answer: HeartbeatAnswer) -> Vec<Action> {
         self.apply(Event::HeartbeatAnswered(Box::new(answer)))
     }
 
-    pub(super) fn at(&mut self, ms: u64) -> Vec<Action> {
+    pub(crate) fn at(&mut self, ms: u64) -> Vec<Action> {
         self.now = Millis(ms);
         self.apply(Event::Tick)
     }
 
-    pub(super) fn start(&mut self, s: StartSpec) -> Result<(), Reject> {
+    pub(crate) fn start(&mut self, s: StartSpec) -> Result<(), Reject> {
         let caller = app(1).attempt(1);
         self.apply(Event::Start {
             call: CallId(1),
@@ -126,7 +132,7 @@ impl Bench {
             .expect("a start is answered at once")
     }
 
-    pub(super) fn running(&mut self, n: u64) {
+    pub(crate) fn running(&mut self, n: u64) {
         let container = cid(n);
         self.start(spec(container)).unwrap();
         self.apply(Event::Localized { container });
@@ -134,7 +140,7 @@ impl Bench {
         assert_eq!(self.state(n), State::Running);
     }
 
-    pub(super) fn exited(&mut self, n: u64, exit_code: i32) -> Vec<Action> {
+    pub(crate) fn exited(&mut self, n: u64, exit_code: i32) -> Vec<Action> {
         let (container, message) = (cid(n), String::new());
         self.apply(Event::Exited {
             container,
@@ -144,15 +150,15 @@ impl Bench {
         })
     }
 
-    pub(super) fn state(&self, n: u64) -> State {
+    pub(crate) fn state(&self, n: u64) -> State {
         self.nm.container(cid(n)).unwrap().state()
     }
 
-    pub(super) fn report(&self, n: u64) -> ContainerReport {
+    pub(crate) fn report(&self, n: u64) -> ContainerReport {
         self.nm.container(cid(n)).unwrap().report()
     }
 
-    pub(super) fn heartbeat(&self) -> Option<(i32, Vec<ContainerReport>)> {
+    pub(crate) fn heartbeat(&self) -> Option<(i32, Vec<ContainerReport>)> {
         self.effects.iter().find_map(|a| match a {
             Action::Heartbeat {
                 response_id,
@@ -164,7 +170,7 @@ impl Bench {
     }
 }
 
-pub(super) fn beat(response_id: i32) -> HeartbeatAnswer {
+pub(crate) fn beat(response_id: i32) -> HeartbeatAnswer {
     HeartbeatAnswer {
         response_id,
         next_interval_ms: 1000,
@@ -181,7 +187,10 @@ fn a_container_that_ends_well_is_reported_at_once() {
     assert_eq!((id, statuses[0].state), (1, ContainerState::Running));
     b.beat(beat(2));
     assert_eq!(b.exited(1, 0), [Action::Teardown { container: cid(1) }]);
-    b.apply(Event::TornDown { container: cid(1) });
+    b.apply(Event::TornDown {
+        container: cid(1),
+        dirty: None,
+    });
     let (id, statuses) = b.heartbeat().expect("an end is reported out of turn");
     assert_eq!(id, 2);
     assert_eq!(
@@ -254,7 +263,10 @@ fn kills_carry_the_code_and_text_of_who_wanted_them() {
         };
         assert!(effects.contains(&term), "{text}: {effects:?}");
         b.exited(1, 143);
-        b.apply(Event::TornDown { container: cid(1) });
+        b.apply(Event::TornDown {
+            container: cid(1),
+            dirty: None,
+        });
         let report = b.report(1);
         assert_eq!(report.exit_code, code);
         assert!(
@@ -316,7 +328,10 @@ fn a_kill_while_the_process_is_being_started_follows_it() {
         }]
     );
     b.exited(1, 137);
-    b.apply(Event::TornDown { container: cid(1) });
+    b.apply(Event::TornDown {
+        container: cid(1),
+        dirty: None,
+    });
     assert_eq!(b.report(1).exit_code, -105);
 }
 
@@ -333,7 +348,10 @@ fn a_kill_while_localizing_ends_without_a_process() {
     assert!(effects.contains(&Action::CancelLocalization { container: cid(1) }));
     // The answer that was on its way means nothing any more.
     assert_eq!(b.apply(Event::Localized { container: cid(1) }), []);
-    b.apply(Event::TornDown { container: cid(1) });
+    b.apply(Event::TornDown {
+        container: cid(1),
+        dirty: None,
+    });
     assert_eq!(b.report(1).exit_code, -105);
     assert!(
         b.report(1)
@@ -351,7 +369,10 @@ fn failed_localization_ends_with_minus_1000() {
         container: cid(1),
         diagnostics,
     });
-    b.apply(Event::TornDown { container: cid(1) });
+    b.apply(Event::TornDown {
+        container: cid(1),
+        dirty: None,
+    });
     let report = b.report(1);
     assert_eq!(
         (report.state, report.exit_code),
@@ -365,7 +386,10 @@ fn exit_codes_of_the_process_itself() {
     let mut b = Bench::registered();
     b.running(1);
     b.exited(1, 3);
-    b.apply(Event::TornDown { container: cid(1) });
+    b.apply(Event::TornDown {
+        container: cid(1),
+        dirty: None,
+    });
     let text = b.report(1).diagnostics;
     assert_eq!(b.report(1).exit_code, 3);
     assert!(
@@ -378,7 +402,10 @@ fn exit_codes_of_the_process_itself() {
     );
     b.running(2);
     b.exited(2, 137);
-    b.apply(Event::TornDown { container: cid(2) });
+    b.apply(Event::TornDown {
+        container: cid(2),
+        dirty: None,
+    });
     assert_eq!(b.report(2).exit_code, 137);
     assert!(
         b.report(2)
@@ -429,7 +456,10 @@ fn a_forgotten_container_is_not_started_twice_while_its_token_lives() {
     b.running(1);
     b.beat(beat(2));
     b.exited(1, 0);
-    b.apply(Event::TornDown { container: cid(1) });
+    b.apply(Event::TornDown {
+        container: cid(1),
+        dirty: None,
+    });
     b.beat(HeartbeatAnswer {
         containers_to_be_removed: vec![cid(1)],
         ..beat(3)

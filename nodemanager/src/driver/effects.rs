@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use nm_core::{Action, ContainerReport, Effect, Health};
+use nm_core::{Action, ContainerReport, Effect, GpuList, Health};
 use tokio::sync::mpsc::UnboundedSender;
-use yarn_types::ApplicationId;
+use yarn_types::{ApplicationId, gpu::DeviceChange};
 
 use super::{Answer, Launches};
 use crate::runner::Runner;
@@ -22,6 +22,8 @@ pub enum Work {
         applications: Vec<ApplicationId>,
         /// Health of the node.
         health: Health,
+        /// Devices, where the node manages them.
+        gpus: Option<GpuList>,
     },
     /// nodeHeartbeat.
     Heartbeat {
@@ -31,6 +33,8 @@ pub enum Work {
         containers: Vec<ContainerReport>,
         /// Health of the node.
         health: Health,
+        /// Changes of devices with the number of the last.
+        gpus: Option<(u64, Vec<DeviceChange>)>,
     },
     /// unRegisterNodeManager.
     Unregister,
@@ -63,22 +67,26 @@ impl Hands {
                     containers,
                     applications,
                     health,
+                    gpus,
                 } => {
                     self.track(Work::Register {
                         containers,
                         applications,
                         health,
+                        gpus,
                     });
                 }
                 Action::Heartbeat {
                     response_id,
                     containers,
                     health,
+                    gpus,
                 } => {
                     self.track(Work::Heartbeat {
                         response_id,
                         containers,
                         health,
+                        gpus,
                     });
                 }
                 Action::Unregister => self.track(Work::Unregister),
@@ -90,7 +98,7 @@ impl Hands {
                 Action::CancelLocalization { container } => {
                     self.runner.cancel_localization(container);
                 }
-                Action::Launch { container } => self.runner.launch(container),
+                Action::Launch { container, gpus } => self.runner.launch(container, gpus),
                 Action::Signal { container, signal } => self.runner.signal(container, signal),
                 Action::Teardown { container } => self.runner.tear_down(container),
                 Action::Forget { container } => self.runner.forget(container),

@@ -109,6 +109,8 @@ pub struct LaunchRequest<'a> {
     pub localization_counters: &'a str,
     /// Metadata of aux services in base64.
     pub aux_metadata: &'a BTreeMap<String, String>,
+    /// Variables about the container's devices; the application cannot set them.
+    pub devices: &'a [(String, String)],
     /// `yarn.nodemanager.log-container-debug-info.enabled`.
     pub debug_info: bool,
     /// `yarn.nodemanager.container-executor.os.sched.priority.adjustment`, if set.
@@ -212,6 +214,7 @@ fn script_text(request: &LaunchRequest<'_>) -> String {
         log_dirs: texts(paths.log_dirs()),
         localization_counters: request.localization_counters.to_owned(),
         aux_metadata: request.aux_metadata.clone(),
+        devices: request.devices.to_vec(),
     };
     let env = environment(request.node, &facts, request.env);
     Script {
@@ -370,6 +373,11 @@ pub(super) async fn read_capped(from: Option<tokio::process::ChildStderr>) -> St
 }
 
 impl Waiter {
+    /// Pid of the container's main process.
+    pub fn pid(&self) -> i32 {
+        self.handle.pid()
+    }
+
     /// Waits until the container's main process has ended and its whole tree is gone.
     ///
     /// # Errors

@@ -78,6 +78,7 @@ impl Node {
             aux_metadata: &BTreeMap::new(),
             debug_info: true,
             nice: None,
+            devices: &[],
             cgroup_procs: &[],
         })
     }

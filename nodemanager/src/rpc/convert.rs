@@ -5,6 +5,7 @@
 use nm_core::{ContainerReport, SubState};
 use yarn_proto::{
     convert::{container_id_proto, container_state_proto, resource_proto},
+    gpu::grants_proto,
     server::NmContainerStatusProto,
     yarn::{ContainerStatusProto, ContainerSubStateProto, ExecutionTypeProto, PriorityProto},
 };
@@ -53,6 +54,7 @@ pub fn nm_status(report: &ContainerReport, types: &ResourceTypes) -> NmContainer
         version: Some(report.version),
         execution_type: Some(execution_type(report)),
         allocation_request_id: Some(report.allocation_request_id),
+        heddle_gpus: (!report.gpus.is_empty()).then(|| grants_proto(&report.gpus)),
         ..Default::default()
     }
 }

@@ -20,6 +20,7 @@ use yarn_proto::{
         StartContainersRequestProto, StartContainersResponseProto,
     },
 };
+use yarn_types::Resource;
 
 use super::{Containers, Identity, errors};
 use crate::{driver::Launches, exec::account::is_valid_user, runner::Launch};
@@ -85,10 +86,25 @@ impl Containers {
             .resource
             .as_ref()
             .map(|r| ids::resource(r, &self.types));
+        let resource = resource.map(|r| r.resource).unwrap_or_default();
+        // The token is signed: a list that cannot be read is the ResourceManager's fault, and no
+        // device is given for it.
+        let gpus = match said.heddle_gpus.as_ref().map(yarn_proto::gpu::grants) {
+            Some(Ok(grants)) => grants,
+            Some(Err(e)) => {
+                tracing::error!(%container, error = %e, "a container token's devices");
+                return None;
+            }
+            None => Vec::new(),
+        };
+        let count = self
+            .types
+            .gpu_lane()
+            .map_or(0, |l| self.types.wire(l, resource));
         let mut spec = StartSpec {
             container,
             user: user.as_str().into(),
-            resource: resource.map(|r| r.resource).unwrap_or_default(),
+            resource,
             priority: said
                 .priority
                 .as_ref()
@@ -99,6 +115,8 @@ impl Containers {
             allocation_request_id: said.allocation_request_id(),
             version: said.version(),
             guaranteed: said.execution_type() == ExecutionTypeProto::Guaranteed,
+            gpus,
+            gpu_count: usize::try_from(count).unwrap_or(0),
             aux_services: context
                 .service_data
                 .iter()
@@ -106,7 +124,7 @@ impl Containers {
                 .collect(),
             fault: None,
         };
-        match launch(user, spec.resource.memory_mb(), context) {
+        match launch(user, spec.resource, context) {
             Ok(launch) => Some((spec, Some(launch))),
             Err(text) => {
                 spec.fault = Some(Reject::LaunchContext(text));
@@ -120,7 +138,7 @@ impl Containers {
 /// lies behind them in their buffers too.
 fn launch(
     user: String,
-    memory_mb: i64,
+    resource: Resource,
     context: ContainerLaunchContextProto,
 ) -> Result<Launch, String> {
     if !is_valid_user(&user) {
@@ -136,7 +154,7 @@ fn launch(
     }
     Ok(Launch {
         user,
-        memory_mb,
+        resource,
         env: context
             .environment
             .into_iter()

@@ -25,7 +25,9 @@ fn what_lies_behind_the_credentials_is_dropped() {
         ..Default::default()
     };
     assert_eq!(
-        launch("alice".to_owned(), 1, context).unwrap().tokens,
+        launch("alice".to_owned(), Resource::new(1, 1), context)
+            .unwrap()
+            .tokens,
         clean
     );
 }
@@ -37,9 +39,14 @@ fn broken_credentials_and_names_are_refused() {
         tokens,
         ..Default::default()
     };
-    let text = launch("alice".to_owned(), 1, context).unwrap_err();
+    let text = launch("alice".to_owned(), Resource::new(1, 1), context).unwrap_err();
     assert!(text.contains("credentials"), "{text}");
-    let text = launch("../x".to_owned(), 1, ContainerLaunchContextProto::default()).unwrap_err();
+    let text = launch(
+        "../x".to_owned(),
+        Resource::new(1, 1),
+        ContainerLaunchContextProto::default(),
+    )
+    .unwrap_err();
     assert!(text.contains("user"), "{text}");
 }
 
@@ -56,7 +63,7 @@ fn an_incomplete_resource_is_refused_in_hadoops_words() {
             local_resources,
             ..Default::default()
         };
-        launch("alice".to_owned(), 1, context).map(|l| l.resources.len())
+        launch("alice".to_owned(), Resource::new(1, 1), context).map(|l| l.resources.len())
     };
     assert_eq!(
         refusal(&resource).unwrap_err(),

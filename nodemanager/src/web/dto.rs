@@ -37,6 +37,8 @@ pub(super) struct NodeInfo {
     pub node_host_name: String,
     #[serde(rename = "nmStartupTime")]
     pub startup_time: i64,
+    /// Not Hadoop's: how containers are kept from devices of others.
+    pub gpu_isolation: String,
 }
 
 /// Root of `/containers`.
@@ -75,6 +77,9 @@ pub(super) struct ContainerInfo {
     pub container_logs_link: String,
     pub node_id: String,
     pub container_log_files: Vec<String>,
+    /// Not Hadoop's: the container's own cgroup directories.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cgroups: Vec<String>,
 }
 
 /// `RemoteExceptionData`: how Hadoop's REST says no.

@@ -6,14 +6,15 @@
 mod dto;
 mod logs;
 mod pages;
+mod resources;
 mod rest;
 
-use std::{net::TcpListener, path::PathBuf};
+use std::{net::TcpListener, path::PathBuf, sync::Arc};
 
 use actix_web::{App, HttpServer, dev::Server, web};
 use yarn_types::{NodeId, Resource, ResourceTypes};
 
-use crate::{driver::Inbox, settings::MonitorSettings};
+use crate::{driver::Inbox, gpu::LastReading, isolation::Guard, settings::MonitorSettings};
 
 /// What the pages show.
 #[derive(Clone, Debug)]
@@ -34,6 +35,12 @@ pub struct Site {
     pub monitor: MonitorSettings,
     /// Wall milliseconds of the daemon's start.
     pub started_wall_ms: i64,
+    /// Isolation of containers.
+    pub guard: Arc<Guard>,
+    /// The cards as read last.
+    pub cards: LastReading,
+    /// The GPU plugin is on.
+    pub manages_gpus: bool,
 }
 
 impl Site {
@@ -67,6 +74,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(log("/node/containerlogs/{id}/{user}/{file}").route(web::get().to(logs::page)))
         .service(log("/ws/v1/node").route(web::get().to(rest::info)))
         .service(log("/ws/v1/node/info").route(web::get().to(rest::info)))
+        .service(log("/ws/v1/node/resources/{name}").route(web::get().to(resources::resource)))
         .service(log("/ws/v1/node/containers").route(web::get().to(rest::containers)))
         .service(log("/ws/v1/node/containers/{id}").route(web::get().to(rest::container)))
         .service(log("/ws/v1/node/containers/{id}/logs/{file}").route(web::get().to(logs::text)))

@@ -57,6 +57,7 @@ pub(super) async fn info(site: web::Data<Site>) -> HttpResponse {
             id: site.node.to_string(),
             node_host_name: site.node.host.to_string(),
             startup_time: site.started_wall_ms,
+            gpu_isolation: site.guard.state().to_string(),
         },
     })
 }
@@ -124,6 +125,7 @@ fn show(container: &Container, site: &Site) -> ContainerInfo {
             container.spec.user
         ),
         node_id: site.node.to_string(),
+        cgroups: site.guard.cgroups(id),
         container_log_files: files.into_iter().map(|(name, _)| name).collect(),
     }
 }

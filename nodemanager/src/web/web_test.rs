@@ -30,6 +30,9 @@ fn serve(logs: &Path) -> (String, actix_web::dev::ServerHandle) {
             vmem_ratio: 2.1,
         },
         started_wall_ms: 0,
+        guard: Arc::new(Guard::off()),
+        cards: LastReading::default(),
+        manages_gpus: false,
     };
     let base = format!("http://{}", site.address());
     let server = server(site, listener).unwrap();

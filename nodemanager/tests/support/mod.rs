@@ -272,6 +272,7 @@ impl Cluster {
             overrides,
             endpoints_file: Some(dir.path().join("endpoints")),
             binaries: Some(binaries()),
+            ..Default::default()
         };
         let mut node = boot::start(options).await.unwrap();
         assert_eq!(limit(node.registered()).await, None);

@@ -4,6 +4,8 @@
 
 mod state;
 
+use std::sync::Arc;
+
 use yarn_types::{ContainerState, Millis, exit};
 
 pub use state::{Input, State};
@@ -28,6 +30,8 @@ pub struct Container {
     pub(crate) kill_at: Option<Millis>,
     /// Its process is known to run.
     process: bool,
+    /// UUIDs of its devices.
+    pub(crate) gpus: Vec<Arc<str>>,
 }
 
 impl Container {
@@ -39,6 +43,7 @@ impl Container {
             diagnostics: Diagnostics::default(),
             kill_at: None,
             process: false,
+            gpus: Vec::new(),
         }
     }
 
@@ -70,6 +75,7 @@ impl Container {
         if self.step(Input::Localized) {
             ctx.emit(Action::Launch {
                 container: self.spec.container,
+                gpus: self.gpus.clone(),
             });
         }
     }
@@ -123,8 +129,10 @@ impl Container {
             return;
         }
         match self.state {
-            State::ExitedWithSuccess => self.exit_code = 0,
+            State::ExitedWithSuccess if self.exit_code != exit::ABORTED => self.exit_code = 0,
             State::CleanedUpAfterKill if self.exit_code != exit::INVALID => {}
+            // A device was at fault: however the process takes that, it is not counted against it.
+            _ if self.exit_code == exit::ABORTED => {}
             _ => self.exit_code = code,
         }
         if code != 0 {
@@ -219,6 +227,7 @@ impl Container {
             allocation_request_id: self.spec.allocation_request_id,
             version: self.spec.version,
             guaranteed: self.spec.guaranteed,
+            gpus: Vec::new(),
         }
     }
 
@@ -228,7 +237,7 @@ impl Container {
         next.is_some()
     }
 
-    fn note(&mut self, text: &str, ctx: &Ctx<'_>) {
+    pub(crate) fn note(&mut self, text: &str, ctx: &Ctx<'_>) {
         self.diagnostics
             .add(ctx.wall_ms, text, ctx.conf.diagnostics_bytes_max);
     }

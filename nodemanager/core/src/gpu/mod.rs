@@ -3,7 +3,7 @@
 //! Must not: touch a device; or choose one when the ResourceManager has chosen.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
@@ -33,6 +33,8 @@ pub struct Gpus {
     epochs: BTreeMap<Arc<str>, u64>,
     /// Number of the last change.
     seq: u64,
+    /// Devices that are held as dirty because they cannot be read, and for no other reason.
+    unread: BTreeSet<Arc<str>>,
     /// Changes that the ResourceManager has not echoed.
     unsent: VecDeque<(u64, DeviceChange)>,
 }
@@ -40,6 +42,9 @@ pub struct Gpus {
 impl Gpus {
     /// Takes a reading of the managed cards; what differs from the last becomes a change to report.
     pub fn read(&mut self, devices: Vec<GpuDevice>) {
+        for uuid in std::mem::take(&mut self.unread) {
+            self.set_dirty(&uuid, None);
+        }
         let gone: Vec<Arc<str>> = self
             .slots
             .iter()
@@ -74,7 +79,27 @@ impl Gpus {
         }
     }
 
+    /// The cards cannot be read: none is granted until they are.
+    pub fn unreadable(&mut self, reason: &str) {
+        let clean = self
+            .slots
+            .iter()
+            .filter(|(_, s)| s.present && s.report.dirty.is_none());
+        let clean: Vec<Arc<str>> = clean.map(|(uuid, _)| Arc::clone(uuid)).collect();
+        for uuid in clean {
+            self.set_dirty(&uuid, Some(reason));
+            self.unread.insert(uuid);
+        }
+    }
+
+    /// Notes a change; an older one of the same device need not be told any more.
     fn change(&mut self, change: DeviceChange) {
+        let uuid_of = |c: &DeviceChange| match c {
+            DeviceChange::Is(report) => Arc::clone(&report.device.uuid),
+            DeviceChange::Gone(uuid) => Arc::clone(uuid),
+        };
+        let uuid = uuid_of(&change);
+        self.unsent.retain(|(_, c)| uuid_of(c) != uuid);
         self.seq += 1;
         self.unsent.push_back((self.seq, change));
     }
@@ -221,6 +246,7 @@ impl Gpus {
 
     /// A device is dirty, or clean again (`None`); told with the next heartbeat.
     pub fn set_dirty(&mut self, uuid: &str, dirty: Option<&str>) {
+        self.unread.remove(uuid);
         let Some(slot) = self.slots.get_mut(uuid) else {
             return;
         };

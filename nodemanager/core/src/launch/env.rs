@@ -48,6 +48,8 @@ pub struct ContainerFacts {
     pub localization_counters: String,
     /// Aux services' metadata in base64, by service name.
     pub aux_metadata: BTreeMap<String, String>,
+    /// Variables about the container's devices; the application cannot set them.
+    pub devices: Vec<(String, String)>,
 }
 
 /// The three groups of variables, in the order the script exports them.
@@ -129,6 +131,7 @@ fn nm_variables(node: &NodeFacts, c: &ContainerFacts) -> Vec<(String, String)> {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
+    vars.extend(c.devices.iter().cloned());
     for (service, data) in &c.aux_metadata {
         vars.push((format!("NM_AUX_SERVICE_{service}"), data.clone()));
     }

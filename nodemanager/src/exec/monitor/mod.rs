@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use node::{NodeUsage, node_usage};
-pub use tree::{Limits, Over, Process, Sample, Tracker, judge, vmem_limit};
+pub use tree::{Limits, Over, Process, Sample, Tracker, beyond_memory, judge, vmem_limit};
 
 /// Sum over all containers, as a heartbeat carries it (`ResourceUtilization`).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

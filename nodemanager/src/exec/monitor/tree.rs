@@ -272,6 +272,18 @@ pub fn judge(
     })
 }
 
+/// Hadoop's sentence for a container that the kernel killed at its limit: what it used is the
+/// limit, and its processes are gone.
+pub fn beyond_memory(container_id: &str, pid: i32, pmem: u64, vmem: u64) -> String {
+    let (pmem, vmem) = (binary_prefix(pmem), binary_prefix(vmem));
+    format!(
+        "Container [pid={pid},containerID={container_id}] is running 0B beyond the 'PHYSICAL' \
+         memory limit. Current usage: {pmem}B of {pmem}B physical memory used; 0B of {vmem}B \
+         virtual memory used. Killing container.\nThe kernel ended it at the memory limit of its \
+         cgroup.\n"
+    )
+}
+
 /// `TraditionalBinaryPrefix.long2String(n, "", 1)`: `512`, `1 K`, `1.5 G`.
 pub fn binary_prefix(n: u64) -> String {
     const PREFIXES: [(u32, char); 6] = [
