@@ -15,6 +15,8 @@ pub struct Faults {
     pub pauses: bool,
     /// The store is slow.
     pub store: bool,
+    /// Cards fail and come back, containers are given back (where nodes have GPUs).
+    pub gpus: bool,
 }
 
 impl Faults {
@@ -25,6 +27,7 @@ impl Faults {
         masters: true,
         pauses: true,
         store: true,
+        gpus: true,
     };
     /// Nothing.
     pub const NONE: Self = Self {
@@ -33,5 +36,6 @@ impl Faults {
         masters: false,
         pauses: false,
         store: false,
+        gpus: false,
     };
 }

@@ -18,6 +18,8 @@ use std::fmt;
 pub struct Options {
     /// Nodes.
     pub nodes: usize,
+    /// GPUs of each node; with any, three of four applications ask for some.
+    pub gpus: u32,
     /// Applications, submitted over the first half of the faulty time.
     pub apps: usize,
     /// Milliseconds with faults.
@@ -36,6 +38,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             nodes: 4,
+            gpus: 0,
             apps: 6,
             faulty_ms: 120_000,
             healing_ms: 1_200_000,

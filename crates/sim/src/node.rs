@@ -22,6 +22,8 @@ pub(crate) struct SimNode {
     pub dead_until_ms: u64,
     /// When running containers end by themselves.
     pub ends: BTreeMap<ContainerId, u64>,
+    /// Heartbeats answered since the faults ended.
+    pub calm_beats: u32,
 }
 
 impl SimNode {
@@ -32,6 +34,7 @@ impl SimNode {
             next_ms: 0,
             dead_until_ms: 0,
             ends: BTreeMap::new(),
+            calm_beats: 0,
         }
     }
 
@@ -41,7 +44,11 @@ impl SimNode {
 
     /// Everything that runs on it is gone, and so is its memory.
     pub(crate) fn die(&mut self, until_ms: u64) {
-        let fresh = ModelNode::new(&self.model.id.host, self.model.total);
+        let mut fresh = ModelNode::new(&self.model.id.host, self.model.total);
+        if let Some(gpus) = &self.model.gpus {
+            let cards = gpus.devices().map(|(r, _)| r.device.clone()).collect();
+            fresh = fresh.with_gpus(cards);
+        }
         *self = Self {
             dead_until_ms: until_ms,
             next_ms: until_ms,

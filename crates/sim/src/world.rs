@@ -21,6 +21,8 @@ use crate::{
     node::{CALL_TIMEOUT_MS, SimNode},
 };
 
+mod gpus;
+
 const STEP_MS: u64 = 50;
 
 /// Who made a call.
@@ -60,6 +62,7 @@ pub(crate) struct World {
     last_answers: BTreeMap<Caller, Reply>,
     paused_until_ms: u64,
     report: Report,
+    told: gpus::Told,
 }
 
 impl World {
@@ -77,8 +80,14 @@ impl World {
             table.insert(key.to_owned(), value.to_owned());
         }
         let mut rng = Rng::new(seed);
-        let node =
-            |at: usize| SimNode::new(ModelNode::new(&format!("n{}", at + 1), resource("8gb 8vc")));
+        let node = |at: usize| {
+            let host = format!("n{}", at + 1);
+            let model = ModelNode::new(&host, resource("8gb 8vc"));
+            SimNode::new(match options.gpus {
+                0 => model,
+                cards => model.with_gpus(gpus::all_cards(&host, cards)),
+            })
+        };
         let boot = boot(&table);
         let cluster_timestamp = boot.cluster_timestamp;
         let submissions = (1..=options.apps).map(|number| {
@@ -117,6 +126,7 @@ impl World {
             last_answers: BTreeMap::new(),
             paused_until_ms: 0,
             report: Report::default(),
+            told: gpus::Told::default(),
         }
     }
 
@@ -179,6 +189,7 @@ impl World {
         }
         let left = self.nodes.iter().find(|n| !n.model.containers.is_empty());
         left.map(|n| format!("{} still knows {:?}", n.model.id, n.model.containers.keys()))
+            .or_else(|| self.unreturned_device())
     }
 
     fn faulty(&self) -> bool {
@@ -187,6 +198,7 @@ impl World {
 
     fn step(&mut self) -> Result<(), String> {
         self.make_faults();
+        self.make_gpu_faults();
         self.make_calls();
         if self.now_ms < self.paused_until_ms {
             return Ok(());
@@ -205,7 +217,8 @@ impl World {
         if self.rm.next_wake().is_some_and(|at| at.0 <= self.now_ms) {
             self.apply(Event::Tick)?;
         }
-        Ok(())
+        self.check_holders()?;
+        self.check_ledgers_agree()
     }
 
     fn make_faults(&mut self) {
@@ -380,7 +393,10 @@ impl World {
                     self.storing.insert(seq, self.now_ms + late);
                 }
             }
-            Action::LaunchAm { attempt, grant, .. } => self.launch(attempt, &grant),
+            Action::LaunchAm { attempt, grant, .. } => {
+                self.note_told(&grant)?;
+                self.launch(attempt, &grant);
+            }
             Action::StopAm { container, .. } => {
                 for node in &mut self.nodes {
                     node.model.end(container, 143, "stopped");
@@ -430,7 +446,8 @@ impl World {
         let number = attempt.app.id;
         let want = usize::try_from(number % 5 + 1).unwrap_or(1);
         let start = now + self.rng.between(100, 3_000);
-        let master = SimMaster::new(attempt, want, Resource::new(1024, 1), start);
+        let size = self.container_size(number);
+        let master = SimMaster::new(attempt, want, size, start);
         self.masters.insert(attempt, master);
         self.put(50, Message::Event(Event::AmLaunched { attempt }));
     }
@@ -462,6 +479,11 @@ impl World {
             other => other,
         };
         self.told_too_early(&caller, &reply)?;
+        if let Ok(Reply::Allocated(allocated)) = &reply {
+            for grant in &allocated.grants {
+                self.note_told(grant)?;
+            }
+        }
         self.send(Message::Reply(caller, call, reply));
         Ok(())
     }
@@ -508,6 +530,7 @@ impl World {
             }
             Caller::Node(at) => {
                 if let Ok(reply) = reply {
+                    self.count_calm_beat(*at, call, reply);
                     self.nodes[*at].on_reply(call, reply, now);
                 }
             }

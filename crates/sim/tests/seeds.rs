@@ -34,6 +34,32 @@ fn every_seed_heals() {
     );
 }
 
+fn with_gpus() -> Options {
+    Options {
+        gpus: 4,
+        ..Options::default()
+    }
+}
+
+/// The laws of device ledgers; `HEDDLE_SIM_SEEDS=1000 cargo test --release -p sim every_gpu_seed`.
+#[test]
+fn every_gpu_seed_heals_and_keeps_the_ledgers_laws() {
+    let mut granted = 0;
+    for seed in 0..number("HEDDLE_SIM_SEEDS").unwrap_or(SEEDS) {
+        let report = run(seed, &with_gpus()).unwrap_or_else(|failure| panic!("{failure} (GPUs)"));
+        granted += report.granted;
+    }
+    assert!(granted > 1000, "{granted}");
+}
+
+/// `HEDDLE_SIM_SEED=N cargo test -p sim one_gpu_seed -- --nocapture`
+#[test]
+fn one_gpu_seed() {
+    let seed = number("HEDDLE_SIM_SEED").unwrap_or(1);
+    let report = run(seed, &with_gpus()).unwrap_or_else(|failure| panic!("{failure}"));
+    println!("{report:?}");
+}
+
 /// `HEDDLE_SIM_SEED=N cargo test -p sim one_seed -- --nocapture`
 #[test]
 fn one_seed() {
@@ -80,7 +106,12 @@ fn bugs_put_back_are_found() {
         core_mutant: Some(mutant),
         ..base
     };
+    let freed_early = Options {
+        gpus: 4,
+        ..core(Core::FreeAtRelease)
+    };
     for (options, within) in [
+        (freed_early, 5),
         (shell(Mutant::ReplyBeforeStore), 1),
         (shell(Mutant::ForgetLastAnswer), 5),
         (shell(Mutant::StoreForgets), 1),

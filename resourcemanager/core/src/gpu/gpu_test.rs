@@ -157,3 +157,20 @@ fn a_ledger_that_a_late_registration_made_is_seen() {
     assert!(restarted.follows(5));
     assert!(restarted.follows(6));
 }
+
+#[test]
+fn a_late_registration_takes_no_device_from_a_later_holder() {
+    let mut gpus = node(1);
+    let old = gpus.grant(container(1), 1).unwrap();
+    gpus.told(container(1));
+    gpus.completed(container(1));
+    let new = gpus.grant(container(2), 1).unwrap();
+    gpus.told(container(2));
+    let late = [HeldDevices {
+        container: container(1),
+        grants: old,
+    }];
+    let mut after = NodeGpus::registered(1, vec![report(0)], &late, 100);
+    after.continue_from(&gpus);
+    assert_eq!(after.held_by(container(2)), new);
+}

@@ -144,7 +144,9 @@ impl NodeGpus {
             };
             let full = self.slots.len() >= DEVICES_MAX;
             match self.slot(&old.report.device.uuid) {
-                Some(slot) if slot.holder == Holder::Nobody => {
+                // A claim older than the last grant is a late registration's: that grant was made
+                // after the node had said that the former holder was gone.
+                Some(slot) if slot.holder == Holder::Nobody || slot.epoch < old.epoch => {
                     slot.holder = holder;
                     slot.epoch = old.epoch;
                 }
