@@ -93,8 +93,10 @@ class Starter:
         _readable(layout.client_conf)
         if nodes == 0:
             host = _free_network() + "1"
-            source.make(layout.nm_conf, layout.root / "nm" / "tmp",
-                        rm_keys | configs.node_addresses(host, layout.root / "nm", None, self.given))
+            keys = configs.node_addresses(host, layout.root / "nm", None, self.given)
+            # Hadoop's own NodeManager has one port more than ours.
+            keys["yarn.nodemanager.localizer.address"] = f"{host}:0"
+            source.make(layout.nm_conf, layout.root / "nm" / "tmp", rm_keys | keys)
         else:
             endpoints |= self._start_nodes(nodes, rm_keys)
         write_endpoints(layout.endpoints, endpoints)

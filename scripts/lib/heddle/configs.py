@@ -181,7 +181,6 @@ def node_addresses(host, directory, endpoints, given):
     """The keys of a node's own addresses and directories; endpoints None asks for free ports."""
     keys = {
         "yarn.nodemanager.hostname": host,
-        "yarn.nodemanager.localizer.address": f"{host}:0",
         "yarn.nodemanager.local-dirs": str(directory / "local"),
         "yarn.nodemanager.log-dirs": str(directory / "userlogs"),
         "yarn.nodemanager.recovery.dir": str(directory / "recovery"),

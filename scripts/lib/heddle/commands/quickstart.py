@@ -34,7 +34,6 @@ def main(arguments):
     began = time.monotonic()
     _say(1, "looking for what is needed: cargo, a C linker, java, python3")
     _need_tools()
-    _say(2, "building the daemons: cargo build --release")
     _build()
     _say(3, "looking for Spark")
     spark_home, python = cache.spark(lambda text: _say(3, text))
@@ -85,7 +84,9 @@ def _need_tools():
 def _build():
     """Builds what is not built, and makes the cluster use it."""
     if os.environ.get("HEDDLE_BIN"):
+        _say(2, f"taking the daemons in {os.environ['HEDDLE_BIN']}")
         return
+    _say(2, "building the daemons: cargo build --release")
     cargo = tools.need("cargo")[0]
     wanted = [word for name in binaries.PACKAGES for word in ("--package", name)]
     environment = dict(os.environ, PATH=tools.search_path())
