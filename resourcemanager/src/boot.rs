@@ -30,6 +30,7 @@ use crate::{
     outside::Outside,
     rpc::{Context, Protocol, Reload, Replays},
     settings::{Endpoint, Settings, reachable_host},
+    spellings::Spellings,
     store::MemoryStore,
     submissions::Submissions,
     topology::Topology,
@@ -321,6 +322,7 @@ fn context(parts: ContextParts<'_>) -> Context {
         replays: Arc::new(Replays::default()),
         topology: Topology::new(settings.racks.clone()),
         reload: parts.reload,
+        spellings: Arc::new(Spellings::new(&parts.types)),
         types: parts.types,
         calculator: parts.calculator,
         web_url: parts.web_url,
@@ -355,6 +357,7 @@ fn spawn_driver(
         auth: Arc::clone(auth),
         submissions: Arc::clone(submissions),
         replays: Arc::clone(&context.replays),
+        spellings: Arc::clone(&context.spellings),
         launcher,
         types: context.types.clone(),
     };

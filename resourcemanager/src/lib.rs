@@ -13,6 +13,7 @@ pub mod log;
 pub mod outside;
 pub mod rpc;
 pub mod settings;
+pub mod spellings;
 pub mod store;
 pub mod submissions;
 pub mod topology;

@@ -12,6 +12,7 @@ use crate::{
     driver::Hands,
     launcher::{Launch, Launcher},
     rpc::Replays,
+    spellings::Spellings,
     submissions::Submissions,
 };
 
@@ -23,6 +24,8 @@ pub struct Outside {
     pub submissions: Arc<Submissions>,
     /// Last answers.
     pub replays: Arc<Replays>,
+    /// Names as applications spell them.
+    pub spellings: Arc<Spellings>,
     /// Starts and stops.
     pub launcher: Launcher,
     /// For log lines.
@@ -62,7 +65,10 @@ impl Hands for Outside {
                 self.submissions.remove(app);
             }
             // A client may have sent a context again after the end.
-            Action::AppForgotten { app } => self.submissions.remove(app),
+            Action::AppForgotten { app } => {
+                self.submissions.remove(app);
+                self.spellings.forget(app);
+            }
             Action::Note(note) => self.log(&note),
             // The driver keeps these to itself.
             Action::Reply { .. } | Action::Store { .. } => {}

@@ -175,6 +175,17 @@ impl ResourceTypes {
         self
     }
 
+    /// The same lanes with the type that has `alias` called so, and its name as the alias; `None`
+    /// when there is no such alias.
+    #[must_use]
+    pub fn spelled(&self, alias: &str) -> Option<Self> {
+        let mut types = self.clone();
+        let found = types.aliases.iter_mut().find(|(name, _)| name == alias)?;
+        let named = types.types.get_mut(found.1)?;
+        std::mem::swap(&mut found.0, &mut named.name);
+        Some(types)
+    }
+
     /// The other spellings of the type in `lane`.
     pub fn aliases(&self, lane: usize) -> impl Iterator<Item = &str> {
         let of_lane = self.aliases.iter().filter(move |(_, l)| *l == lane);

@@ -25,7 +25,7 @@ use yarn_proto::{
         SchedulerResourceTypes, UpdateContainerErrorProto, UpdateContainerRequestProto,
     },
 };
-use yarn_types::{ApplicationAttemptId, FinalStatus, NodeState};
+use yarn_types::{ApplicationAttemptId, FinalStatus, NodeState, ResourceTypes};
 
 use super::{Context, Incoming, Method, convert, errors, event};
 use crate::{driver::wall_ms, submissions::Submitted};
@@ -114,6 +114,7 @@ fn registered_proto(
     attempt: ApplicationAttemptId,
     registered: &Registered,
 ) -> RegisterApplicationMasterResponseProto {
+    let types = context.spellings.of(attempt.app);
     let submitted = context.submissions.get(attempt.app);
     let acls = submitted.map(|s| s.context.application_ac_ls.clone());
     let mut counted = vec![SchedulerResourceTypes::Memory as i32];
@@ -121,27 +122,24 @@ fn registered_proto(
         counted.push(SchedulerResourceTypes::Cpu as i32);
     }
     RegisterApplicationMasterResponseProto {
-        maximum_capability: Some(resource_proto(
-            registered.maximum_capability,
-            &context.types,
-        )),
+        maximum_capability: Some(resource_proto(registered.maximum_capability, &types)),
         client_to_am_token_master_key: context.auth.client_to_am_key(attempt),
         application_ac_ls: acls.unwrap_or_default(),
         queue: Some(registered.queue.clone()),
         scheduler_resource_types: counted,
-        resource_types: resource_types(context),
+        resource_types: resource_types(&types),
         ..Default::default()
     }
 }
 
 /// The configured types as `getResourceTypeInfo` and the register response list them.
-pub(super) fn resource_types(context: &Context) -> Vec<ResourceTypeInfoProto> {
+pub(super) fn resource_types(types: &ResourceTypes) -> Vec<ResourceTypeInfoProto> {
     let info = |t: &yarn_types::ResourceType| ResourceTypeInfoProto {
         name: t.name.clone(),
         units: Some(t.units.clone()),
         r#type: Some(ResourceTypesProto::Countable as i32),
     };
-    context.types.iter().map(info).collect()
+    types.iter().map(info).collect()
 }
 
 fn allocate(context: &Arc<Context>, incoming: Incoming) {
@@ -152,7 +150,7 @@ fn allocate(context: &Arc<Context>, incoming: Incoming) {
     // Refused updates are named with the request they came in.
     let decoded: Result<AllocateRequestProto, _> = incoming.call.decode();
     let updates = decoded.map(|m| m.update_requests).unwrap_or_default();
-    let make = |_: &Caller, m| allocate_request(context, m);
+    let make = |_: &Caller, m| allocate_request(context, am, m);
     let shared = Arc::clone(context);
     event(
         context,
@@ -176,8 +174,12 @@ fn allocate(context: &Arc<Context>, incoming: Incoming) {
 
 fn allocate_request(
     context: &Context,
+    am: Am,
     m: AllocateRequestProto,
 ) -> Result<AmRequest, RemoteException> {
+    for capability in m.ask.iter().filter_map(|ask| ask.capability.as_ref()) {
+        context.spellings.sent(am.attempt.app, capability);
+    }
     let blacklist = m.blacklist_request.unwrap_or_default();
     let asks = m.ask.iter().map(|ask| convert::ask(ask, &context.types));
     let releases = m.release.iter().map(|id| convert::container_id(Some(id)));
@@ -206,17 +208,21 @@ fn allocated_proto(
     let submitted = context.submissions.get(am.attempt.app);
     let user = submitted.as_ref().map_or("", |s| &s.user);
     let renewed = context.auth.renewed_amrm_token(am.attempt, am.key_id);
-    let grant = |g: &Grant| container_proto(context, g, user, submitted.as_deref());
+    let types = context.spellings.of(am.attempt.app);
+    let grant = |g: &Grant| ContainerProto {
+        resource: Some(resource_proto(g.resource, &types)),
+        ..container_proto(context, g, user, submitted.as_deref())
+    };
     let nm_token = |node: &yarn_types::NodeId| NmTokenProto {
         node_id: Some(node_id_proto(node)),
         token: Some(context.auth.nm_token(am.attempt, node, user).into()),
     };
-    let completed = |c: &Completed| completed_proto(context, c);
+    let completed = |c: &Completed| completed_proto(&types, c);
     AllocateResponseProto {
         response_id: Some(allocated.response_id),
         allocated_containers: allocated.grants.iter().map(grant).collect(),
         completed_container_statuses: allocated.completed.iter().map(completed).collect(),
-        limit: Some(resource_proto(allocated.limit, &context.types)),
+        limit: Some(resource_proto(allocated.limit, &types)),
         updated_nodes: allocated
             .updated_nodes
             .iter()
@@ -245,7 +251,6 @@ fn container_proto(
         id: Some(container_id_proto(grant.container)),
         node_id: Some(node_id_proto(&grant.node)),
         node_http_address: Some(grant.node_http_address.clone()),
-        resource: Some(resource_proto(grant.resource, &context.types)),
         priority: Some(convert::priority(grant.priority)),
         container_token: Some(token.into()),
         execution_type: Some(ExecutionTypeProto::Guaranteed as i32),
@@ -255,13 +260,13 @@ fn container_proto(
     }
 }
 
-fn completed_proto(context: &Context, c: &Completed) -> ContainerStatusProto {
+fn completed_proto(types: &ResourceTypes, c: &Completed) -> ContainerStatusProto {
     ContainerStatusProto {
         container_id: Some(container_id_proto(c.container)),
         state: Some(ContainerStateProto::CComplete as i32),
         diagnostics: Some(c.diagnostics.clone()),
         exit_status: Some(c.exit_status),
-        capability: Some(resource_proto(c.resource, &context.types)),
+        capability: Some(resource_proto(c.resource, types)),
         execution_type: Some(ExecutionTypeProto::Guaranteed as i32),
         ..Default::default()
     }

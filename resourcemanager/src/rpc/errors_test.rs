@@ -36,6 +36,7 @@ pub(crate) fn test_context() -> Context {
         replays: Arc::default(),
         topology: Topology::new(RackMapping::None),
         reload: Arc::new(Unchanging(Configuration::of([]))),
+        spellings: Arc::new(Spellings::new(&types)),
         types,
         calculator: Calculator::Default,
         web_url: "http://rm:8088".to_owned(),

@@ -25,6 +25,7 @@ pub use replays::Replays;
 use crate::{
     auth::Auth,
     driver::{Driver, Refusal},
+    spellings::Spellings,
     submissions::Submissions,
     topology::Topology,
 };
@@ -48,6 +49,8 @@ pub struct Context {
     pub reload: Arc<dyn Reload>,
     /// Lanes.
     pub types: ResourceTypes,
+    /// Their names as applications spell them.
+    pub spellings: Arc<Spellings>,
     /// Which lanes the scheduler counts.
     pub calculator: Calculator,
     /// `http://host:port` of the RM's own pages.

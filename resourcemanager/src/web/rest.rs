@@ -162,7 +162,8 @@ fn app_dto(state: &State, app: &AppReport, attempt: Option<&AttemptReport>) -> d
     let registered = urls.original != "N/A";
     let am_node = attempt.and_then(|a| a.am_node.as_ref());
     let logs = attempt.and_then(|a| Some((a.am_container?, a.am_node.as_ref()?)));
-    let seconds = state.context.types.iter().zip(app.resource_seconds.0);
+    let types = state.context.spellings.of(app.id);
+    let seconds = (0..).zip(types.iter()).zip(app.resource_seconds.0);
     let label = |label: &Option<String>| label.clone().filter(|l| !l.is_empty());
     let end = if live {
         wall_ms()
@@ -213,9 +214,9 @@ fn app_dto(state: &State, app: &AppReport, attempt: Option<&AttemptReport>) -> d
         cluster_usage_percentage: app.cluster_usage_percent,
         resource_seconds_map: dto::EntryMap {
             entry: seconds
-                .map(|(t, value)| dto::Entry {
+                .map(|((lane, t), value)| dto::Entry {
                     key: t.name.clone(),
-                    value,
+                    value: value / types.scale(lane),
                 })
                 .collect(),
         },

@@ -124,7 +124,7 @@ pub(super) fn nodes_to_attributes(_: &Arc<Context>, incoming: Incoming) {
 pub(super) fn resource_types(context: &Arc<Context>, incoming: Incoming) {
     fixed(incoming, |_: GetAllResourceTypeInfoRequestProto| {
         Ok(GetAllResourceTypeInfoResponseProto {
-            resource_type_info: app_master::resource_types(context),
+            resource_type_info: app_master::resource_types(&context.types),
         })
     });
 }

@@ -129,7 +129,7 @@ pub fn app(context: &Context, app: &AppReport, viewer: &str) -> ApplicationRepor
         start_time: Some(app.started_wall_ms),
         finish_time: Some(app.finished_wall_ms),
         final_application_status: Some(final_status_proto(app.final_status)),
-        app_resource_usage: Some(usage(app, &context.types)),
+        app_resource_usage: Some(usage(app, &context.spellings.of(app.id))),
         original_tracking_url: Some(urls.original),
         current_application_attempt_id: Some(current),
         progress: Some(app.progress),
@@ -207,11 +207,11 @@ fn usage(app: &AppReport, types: &ResourceTypes) -> ApplicationResourceUsageRepo
 }
 
 fn by_name(amounts: Resource, types: &ResourceTypes) -> Vec<StringLongMapProto> {
-    let entry = |(t, value): (&yarn_types::ResourceType, i64)| StringLongMapProto {
+    let entry = |(lane, t): (usize, &yarn_types::ResourceType)| StringLongMapProto {
         key: t.name.clone(),
-        value,
+        value: amounts.0[lane] / types.scale(lane),
     };
-    types.iter().zip(amounts.0).map(entry).collect()
+    types.iter().enumerate().map(entry).collect()
 }
 
 /// An attempt of `app`.
@@ -247,7 +247,10 @@ pub fn log_url(container: &ContainerReport) -> String {
 pub fn container(context: &Context, c: &ContainerReport) -> ContainerReportProto {
     ContainerReportProto {
         container_id: Some(container_id_proto(c.id)),
-        resource: Some(resource_proto(c.resource, &context.types)),
+        resource: Some(resource_proto(
+            c.resource,
+            &context.spellings.of(c.id.app()),
+        )),
         node_id: Some(node_id_proto(&c.node)),
         priority: Some(convert::priority(c.priority)),
         creation_time: Some(c.created_wall_ms),

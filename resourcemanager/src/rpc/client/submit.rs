@@ -74,6 +74,11 @@ pub(super) fn submit(context: &Arc<Context>, incoming: Incoming) {
             log_aggregation: submitted.log_aggregation_context,
         },
     );
+    let asks = submitted.am_container_resource_request.iter();
+    let sizes = asks.filter_map(|r| r.capability.as_ref());
+    for size in sizes.chain(&submitted.resource).filter(|_| kept) {
+        context.spellings.sent(app, size);
+    }
     let request = ClientRequest::Submit(Box::new(submission));
     let shared = Arc::clone(context);
     context.driver.call(
@@ -82,6 +87,7 @@ pub(super) fn submit(context: &Arc<Context>, incoming: Incoming) {
         move |answer| {
             if answer.is_err() && kept {
                 shared.submissions.remove(app);
+                shared.spellings.forget(app);
             }
             let encode = |reply| match reply {
                 Reply::Done => Some(SubmitApplicationResponseProto {}),
