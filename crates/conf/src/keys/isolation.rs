@@ -4,7 +4,7 @@
 
 use super::{
     Key,
-    Kind::{Bool, Choice, Float, Int, List, Path, Text},
+    Kind::{Bool, Choice, Float, Int, List, Long, Path, Text},
     Reader::Nm,
     key,
 };
@@ -81,6 +81,18 @@ const DEVICES: &[Key] = &[
         Nm,
         Text,
         "The cgroup that holds those of the containers; below it everything is this NodeManager's.",
+    ),
+    key(
+        "yarn.nodemanager.linux-container-executor.cgroups.delete-timeout-ms",
+        Nm,
+        Long,
+        "How long to try to remove the cgroup of a container that ended.",
+    ),
+    key(
+        "yarn.nodemanager.linux-container-executor.cgroups.delete-delay-ms",
+        Nm,
+        Long,
+        "How long to wait between two tries.",
     ),
     key(
         "yarn.nodemanager.linux-container-executor.cgroups.v2.enabled",
