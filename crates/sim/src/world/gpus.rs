@@ -4,6 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use nm_core::gpu::Gpus;
 use rm_core::{
     CallId, Reply,
     effect::{Grant, NodeAction},
@@ -106,9 +107,10 @@ impl World {
     pub(super) fn note_told(&mut self, grant: &Grant) -> Result<(), String> {
         let id = grant.container;
         if let Some(known) = self.told.grants.get(&id) {
-            return match *known == grant.gpus {
-                true => Ok(()),
-                false => Err(format!("{id} was told of {known:?}, now {:?}", grant.gpus)),
+            return if *known == grant.gpus {
+                Ok(())
+            } else {
+                Err(format!("{id} was told of {known:?}, now {:?}", grant.gpus))
             };
         }
         let count = i64::try_from(grant.gpus.len()).unwrap_or(i64::MAX);
@@ -201,7 +203,7 @@ impl World {
 type Condition = (GpuHealth, Option<String>);
 
 fn conditions(node: &SimNode) -> BTreeMap<Arc<str>, Condition> {
-    let gpus = node.model.gpus.iter().flat_map(|g| g.devices());
+    let gpus = node.model.gpus.iter().flat_map(Gpus::devices);
     gpus.map(|(r, _)| {
         (
             r.device.uuid.clone(),
