@@ -29,6 +29,7 @@ async fn sigterm_ends_it_well() {
     binaries();
     let (_rm, server, mut seen) = fake_rm();
     let dir = node_dir();
+    let _cgroups = Cgroups(dir.path().to_owned());
     let mut command = daemon();
     command.arg("--config").arg(dir.path().join("conf"));
     command.arg("--log-file").arg(dir.path().join("nm.log"));

@@ -96,14 +96,19 @@ struct RmState {
     /// Drop the answer of the next heartbeat.
     drop_next: bool,
     last_answer: Option<NodeHeartbeatResponseProto>,
+    /// Echoes numbers of devices, as a ResourceManager does that knows them.
+    knows_gpus: bool,
 }
 
 impl Service for FakeRm {
     fn call(&self, _: &Arc<Caller>, call: Call, reply: Replier) {
         match call.method.as_str() {
             "registerNodeManager" => {
-                let request = call.decode().unwrap();
+                let request: RegisterNodeManagerRequestProto = call.decode().unwrap();
+                let list = request.heddle_gpus.as_ref();
+                let seq = list.map_or(0, yarn_proto::yarn::HeddleGpuListProto::seq);
                 let mut state = self.state.lock().unwrap();
+                let heddle_gpu_seq = state.knows_gpus.then_some(seq);
                 state.last = 0;
                 state.registered = true;
                 state.last_answer = None;
@@ -115,6 +120,7 @@ impl Service for FakeRm {
                     node_action: Some(NodeActionProto::Normal as i32),
                     rm_identifier: Some(RM_ID),
                     rm_version: Some("3.5.0".to_owned()),
+                    heddle_gpu_seq,
                     ..Default::default()
                 });
             }
@@ -153,6 +159,8 @@ impl FakeRm {
                     ..next
                 };
             }
+            let changes = request.heddle_gpus.as_ref().filter(|_| state.knows_gpus);
+            answer.heddle_gpu_seq = changes.and_then(|c| c.seq);
             state.last += 1;
             answer.response_id = Some(state.last);
             state.last_answer = Some(answer.clone());
@@ -169,6 +177,11 @@ impl FakeRm {
     /// The next heartbeat is answered with these fields.
     pub fn answer_next(&self, answer: NodeHeartbeatResponseProto) {
         self.state.lock().unwrap().next = Some(answer);
+    }
+
+    /// From now on it knows devices.
+    pub fn know_gpus(&self) {
+        self.state.lock().unwrap().knows_gpus = true;
     }
 
     /// The answer of the next heartbeat is lost.
@@ -189,6 +202,7 @@ pub struct Cluster {
     pub seen: mpsc::UnboundedReceiver<Seen>,
     pub node: boot::Node,
     pub dir: tempfile::TempDir,
+    pub cgroups: Cgroups,
 }
 
 /// The programs that a node starts, built for this profile.
@@ -202,7 +216,8 @@ pub fn binaries() -> Binaries {
             let mut build = Command::new(cargo);
             build.args(["build", "--quiet", "--package", "isolator", "--package"]);
             build
-                .args(["container-localizer", "--bins", "--manifest-path"])
+                .args(["container-localizer", "--package", "fake-nvml"])
+                .args(["--lib", "--bins", "--manifest-path"])
                 .arg(&manifest);
             if dir.ends_with("release") {
                 build.arg("--release");
@@ -237,6 +252,25 @@ pub fn node_dir() -> tempfile::TempDir {
     dir
 }
 
+/// The top cgroup of a node in `dir`: container ids repeat from test to test.
+pub fn hierarchy(dir: &Path) -> String {
+    let name = dir.file_name().unwrap().to_str().unwrap();
+    format!("heddle-test{}", name.replace('.', "-"))
+}
+
+/// Removes the top cgroup of a node in this directory when it is dropped.
+pub struct Cgroups(pub PathBuf);
+
+impl Drop for Cgroups {
+    fn drop(&mut self) {
+        let mounts = isolator::cgroup::Mounts::read();
+        for place in mounts.v1.values().chain(mounts.v2.as_ref()) {
+            let patience = isolator::cgroup::dir::RemovalPatience::default();
+            let _ = isolator::cgroup::dir::remove(&place.join(hierarchy(&self.0)), patience);
+        }
+    }
+}
+
 /// Keys of a node in `dir` whose ResourceManager is at `tracker`.
 pub fn node_keys(dir: &Path, tracker: &str) -> Vec<(String, String)> {
     let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
@@ -250,6 +284,10 @@ pub fn node_keys(dir: &Path, tracker: &str) -> Vec<(String, String)> {
         ("yarn.nodemanager.local-dirs", path("local")),
         ("yarn.nodemanager.log-dirs", path("logs")),
         ("ipc.client.connect.retry.interval", "20".to_owned()),
+        (
+            "yarn.nodemanager.linux-container-executor.cgroups.hierarchy",
+            hierarchy(dir),
+        ),
         // A full disk of the test machine is no matter here.
         (
             "yarn.nodemanager.disk-health-checker.enable",
@@ -281,38 +319,20 @@ impl Cluster {
             rm_server: Some(rm_server),
             seen,
             node,
+            cgroups: Cgroups(dir.path().to_owned()),
             dir,
         }
     }
 
     /// Next thing that the ResourceManager sees for which `want` has an answer.
     pub async fn see<T>(&mut self, what: &str, mut want: impl FnMut(&Seen) -> Option<T>) -> T {
-        let found = async {
-            loop {
-                let seen = self.seen.recv().await.expect("the node lives");
-                if let Some(found) = want(&seen) {
-                    return found;
-                }
-            }
-        };
-        let found = tokio::time::timeout(Duration::from_secs(20), found).await;
-        found.unwrap_or_else(|_| panic!("never saw {what}"))
+        see(&mut self.seen, what, &mut want).await
     }
 
     /// Waits for the completed status of a container: exit code and diagnostics.
     pub async fn completed(&mut self, id: ContainerId) -> (i32, String) {
-        self.see(&format!("the end of {id}"), |seen| {
-            let Seen::Heartbeat(request) = seen else {
-                return None;
-            };
-            let statuses = &request.node_status.as_ref()?.containers_statuses;
-            statuses.iter().find_map(|s| {
-                let done = convert::container_state(s.state?) == Some(ContainerState::Complete);
-                let same = s.container_id.as_ref().and_then(convert::container_id) == Some(id);
-                (done && same).then(|| (s.exit_status(), s.diagnostics().to_owned()))
-            })
-        })
-        .await
+        self.see(&format!("the end of {id}"), |seen| end_of(seen, id))
+            .await
     }
 
     /// A connection of an ApplicationMaster.
@@ -329,38 +349,12 @@ impl Cluster {
         key_id: i32,
         node: &NodeId,
     ) -> Result<Client, CallError> {
-        let said = NmTokenIdentifierProto {
-            app_attempt_id: Some(convert::attempt_id_proto(attempt)),
-            node_id: Some(convert::node_id_proto(node)),
-            app_submitter: Some("alice".to_owned()),
-            key_id: Some(key_id),
-        };
-        let token = mint(&key(key_id), &said, "");
-        let address = self.node.id.to_string();
-        let options = ClientOptions::default();
-        Client::connect(
-            address,
-            nodemanager::rpc::PROTOCOL,
-            Auth::Token { token },
-            options,
-        )
-        .await
+        connect(&self.node.id, attempt, key_id, node).await
     }
 
     /// What the token of container `n` says; tests change it before signing.
     pub fn container_identifier(&self, id: ContainerId) -> ContainerTokenIdentifierProto {
-        let types = ResourceTypes::memory_and_vcores();
-        ContainerTokenIdentifierProto {
-            container_id: Some(convert::container_id_proto(id)),
-            nm_host_addr: Some(self.node.id.to_string()),
-            app_submitter: Some("alice".to_owned()),
-            resource: Some(convert::resource_proto(Resource::new(1024, 1), &types)),
-            expiry_time_stamp: Some(nodemanager::driver::wall_ms() + 600_000),
-            master_key_id: Some(CONTAINER_KEY),
-            rm_identifier: Some(RM_ID),
-            creation_time: Some(nodemanager::driver::wall_ms()),
-            ..Default::default()
-        }
+        container_identifier(&self.node.id, id)
     }
 
     pub fn http(&self, path: &str) -> String {
@@ -374,6 +368,77 @@ impl Cluster {
         self.node.close().await;
         end
     }
+}
+
+/// A connection to `at` with an NMToken of that attempt and key for `node`.
+pub async fn connect(
+    at: &NodeId,
+    attempt: ApplicationAttemptId,
+    key_id: i32,
+    node: &NodeId,
+) -> Result<Client, CallError> {
+    let said = NmTokenIdentifierProto {
+        app_attempt_id: Some(convert::attempt_id_proto(attempt)),
+        node_id: Some(convert::node_id_proto(node)),
+        app_submitter: Some("alice".to_owned()),
+        key_id: Some(key_id),
+    };
+    let token = mint(&key(key_id), &said, "");
+    let options = ClientOptions::default();
+    Client::connect(
+        at.to_string(),
+        nodemanager::rpc::PROTOCOL,
+        Auth::Token { token },
+        options,
+    )
+    .await
+}
+
+/// What the token of a container on `node` says.
+pub fn container_identifier(node: &NodeId, id: ContainerId) -> ContainerTokenIdentifierProto {
+    let types = ResourceTypes::memory_and_vcores();
+    ContainerTokenIdentifierProto {
+        container_id: Some(convert::container_id_proto(id)),
+        nm_host_addr: Some(node.to_string()),
+        app_submitter: Some("alice".to_owned()),
+        resource: Some(convert::resource_proto(Resource::new(1024, 1), &types)),
+        expiry_time_stamp: Some(nodemanager::driver::wall_ms() + 600_000),
+        master_key_id: Some(CONTAINER_KEY),
+        rm_identifier: Some(RM_ID),
+        creation_time: Some(nodemanager::driver::wall_ms()),
+        ..Default::default()
+    }
+}
+
+/// The end of a container in what the ResourceManager saw: exit code and diagnostics.
+pub fn end_of(seen: &Seen, id: ContainerId) -> Option<(i32, String)> {
+    let Seen::Heartbeat(request) = seen else {
+        return None;
+    };
+    let statuses = &request.node_status.as_ref()?.containers_statuses;
+    statuses.iter().find_map(|s| {
+        let done = convert::container_state(s.state?) == Some(ContainerState::Complete);
+        let same = s.container_id.as_ref().and_then(convert::container_id) == Some(id);
+        (done && same).then(|| (s.exit_status(), s.diagnostics().to_owned()))
+    })
+}
+
+/// Next of `seen` for which `want` has an answer.
+pub async fn see<T>(
+    seen: &mut mpsc::UnboundedReceiver<Seen>,
+    what: &str,
+    want: &mut impl FnMut(&Seen) -> Option<T>,
+) -> T {
+    let found = async {
+        loop {
+            let seen = seen.recv().await.expect("the node lives");
+            if let Some(found) = want(&seen) {
+                return found;
+            }
+        }
+    };
+    let found = tokio::time::timeout(Duration::from_secs(20), found).await;
+    found.unwrap_or_else(|_| panic!("never saw {what}"))
 }
 
 /// A bound for what must come.
