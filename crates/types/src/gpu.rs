@@ -206,17 +206,6 @@ impl Affinity {
         Self { count, weights }
     }
 
-    fn weight(&self, a: usize, b: usize) -> u32 {
-        self.weights.get(a * self.count + b).copied().unwrap_or(0)
-    }
-
-    fn to_set(&self, device: usize, set: DeviceSet) -> u32 {
-        set.iter()
-            .filter(|b| *b != device)
-            .map(|b| self.weight(device, b))
-            .sum()
-    }
-
     /// `count` of the `free` devices that belong together, or `None` when there are too few.
     ///
     /// Several: the set with the strongest connections inside, grown from each device in turn.
@@ -231,9 +220,7 @@ impl Affinity {
         }
         let mut best: Option<(u32, u32, DeviceSet)> = None;
         for start in free.iter() {
-            let (set, inside) = self.grow(free, start, count);
-            // what taking the set cuts off from the rest; smaller is better
-            let cut: u32 = set.iter().map(|d| self.to_set(d, free.without(set))).sum();
+            let (set, inside, cut) = self.grow(free, start, count);
             let better = best.is_none_or(|(i, c, s)| (inside, c, s) > (i, cut, set));
             if better {
                 best = Some((inside, cut, set));
@@ -242,21 +229,31 @@ impl Affinity {
         best.map(|(_, _, set)| set)
     }
 
-    fn grow(&self, free: DeviceSet, start: usize, count: usize) -> (DeviceSet, u32) {
-        let mut set = DeviceSet::default().with(start);
+    /// The set grown from `start`, the connections inside it, and those that taking it cuts off
+    /// from the rest, of which fewer are better.
+    fn grow(&self, free: DeviceSet, start: usize, count: usize) -> (DeviceSet, u32, u32) {
+        let mut set = DeviceSet::default();
         let mut inside = 0;
-        while set.len() < count {
-            let candidates = free.without(set).iter().map(|d| (self.to_set(d, set), d));
-            // the strongest; of equals the lowest position
-            let Some((gain, next)) =
-                candidates.max_by_key(|(gain, d)| (*gain, std::cmp::Reverse(*d)))
-            else {
-                break;
-            };
-            inside += gain;
+        // connections of each device to the set
+        let mut gains = [0; DEVICES_MAX];
+        let mut next = start;
+        loop {
             set = set.with(next);
+            inside += gains[next];
+            let row = self.weights.get(next * self.count..).unwrap_or_default();
+            for (gain, weight) in gains.iter_mut().zip(row.iter().take(self.count)) {
+                *gain += weight;
+            }
+            let rest = free.without(set).iter().map(|d| (gains[d], d));
+            if set.len() == count {
+                return (set, inside, rest.map(|(gain, _)| gain).sum());
+            }
+            // the strongest; of equals the lowest position
+            match rest.max_by_key(|(gain, d)| (*gain, std::cmp::Reverse(*d))) {
+                Some((_, strongest)) => next = strongest,
+                None => return (set, inside, 0),
+            }
         }
-        (set, inside)
     }
 }
 
