@@ -25,10 +25,10 @@ use yarn_proto::{
         AllocateRequestProto, ApplicationIdProto, ApplicationReportProto,
         ApplicationSubmissionContextProto, ContainerLaunchContextProto, ContainerStateProto,
         ContainerStatusProto, GetApplicationReportRequestProto, GetApplicationReportResponseProto,
-        GetNewApplicationRequestProto, GetNewApplicationResponseProto, NmTokenIdentifierProto,
-        NodeIdProto, PriorityProto, ResourceRequestProto, StartContainersRequestProto,
-        StartContainersResponseProto, StopContainersRequestProto, StopContainersResponseProto,
-        SubmitApplicationRequestProto, SubmitApplicationResponseProto,
+        GetNewApplicationRequestProto, GetNewApplicationResponseProto, HeddleGpuListProto,
+        NmTokenIdentifierProto, NodeIdProto, PriorityProto, ResourceRequestProto,
+        StartContainersRequestProto, StartContainersResponseProto, StopContainersRequestProto,
+        StopContainersResponseProto, SubmitApplicationRequestProto, SubmitApplicationResponseProto,
     },
 };
 use yarn_types::{ApplicationId, ApplicationState, Resource, ResourceTypes};
@@ -228,6 +228,14 @@ pub(crate) struct Node {
 
 impl Node {
     pub async fn register(rm: &Rm, offers: Resource) -> Self {
+        Self::register_with(rm, offers, None).await
+    }
+
+    pub async fn register_with(
+        rm: &Rm,
+        offers: Resource,
+        heddle_gpus: Option<HeddleGpuListProto>,
+    ) -> Self {
         let secrets = Arc::new(NodeSecrets::default());
         let (started_tx, started) = mpsc::unbounded_channel();
         let service = Arc::new(NodeService {
@@ -247,6 +255,7 @@ impl Node {
             http_port: Some(8042),
             resource: Some(resource_proto(offers, &types())),
             nm_version: Some("3.5.0".to_owned()),
+            heddle_gpus,
             ..Default::default()
         };
         let registered: RegisterNodeManagerResponseProto =

@@ -274,6 +274,10 @@ fn finish<R: Message>(reply: Replier, result: Result<R, RemoteException>) {
 mod tests;
 
 #[cfg(test)]
+#[path = "gpu_test.rs"]
+mod gpu_tests;
+
+#[cfg(test)]
 #[path = "errors_test.rs"]
 mod errors_tests;
 

@@ -9,7 +9,8 @@ use actix_web::{
     http::{StatusCode, header},
     web::{Data, Path},
 };
-use yarn_types::ApplicationId;
+use rm_core::view::{GpuReport, NodeReport};
+use yarn_types::{ApplicationId, gpu::GpuHealth};
 
 use super::State;
 use crate::rpc::app_urls;
@@ -116,12 +117,28 @@ pub(super) async fn cluster(state: Data<State>) -> HttpResponse {
     page(StatusCode::OK, "Applications", &table(&head, &rows))
 }
 
+/// A line for each card: index, minor number, UUID, condition, who has it.
+fn gpus(node: &NodeReport) -> String {
+    let line = |gpu: &GpuReport| {
+        let condition = match (&gpu.health, &gpu.dirty) {
+            (GpuHealth::Bad(why), _) => format!("lost: {why}"),
+            (GpuHealth::Ok, Some(why)) => format!("dirty: {why}"),
+            (GpuHealth::Ok, None) => String::new(),
+        };
+        let holder = gpu.holder.map(|c| c.to_string()).unwrap_or_default();
+        let (index, minor, uuid) = (gpu.index, gpu.minor, &gpu.uuid);
+        escape(format!("{index} ({minor}) {uuid} {condition} {holder}").trim_end())
+    };
+    let lines: Vec<String> = node.gpus.iter().map(line).collect();
+    lines.join("<br>")
+}
+
 pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
     let Some(view) = state.context.driver.view().await else {
         return busy();
     };
     let types = &state.context.types;
-    let row = |node: &std::sync::Arc<rm_core::view::NodeReport>| {
+    let row = |node: &std::sync::Arc<NodeReport>| {
         vec![
             escape(&node.id.to_string()),
             escape(&node.rack),
@@ -130,6 +147,7 @@ pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
             node.containers.to_string(),
             escape(&types.show(node.used)),
             escape(&types.show(node.total)),
+            gpus(node),
             escape(&node.version),
             escape(&node.health_report),
         ]
@@ -143,6 +161,7 @@ pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
         "Containers",
         "Used",
         "Capability",
+        "GPUs",
         "Version",
         "Health",
     ];
