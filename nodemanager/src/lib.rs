@@ -10,7 +10,6 @@ pub mod gpu;
 pub mod health;
 pub mod isolation;
 pub mod keys;
-pub mod logging;
 pub mod monitor;
 pub mod rpc;
 pub mod runner;

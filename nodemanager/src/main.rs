@@ -6,10 +6,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::Parser;
-use nodemanager::{
-    boot::{self, Options},
-    logging::{self, Rotate},
-};
+use nodemanager::boot::{self, Options};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// A NodeManager that stock YARN clients and ResourceManagers talk to.
@@ -34,7 +31,7 @@ struct Args {
     log_level: String,
     /// When the log file is put aside.
     #[arg(long, value_enum, default_value = "size")]
-    log_rotate: Rotate,
+    log_rotate: daemon_log::Rotate,
     /// Offers GPUs although containers are not kept from those of others: neither device rules
     /// nor limits by cgroups are set.
     #[arg(long)]
@@ -92,7 +89,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             .for_each(|k| tell(&format!("unknown: {k}")));
         return Ok(ExitCode::SUCCESS);
     }
-    logging::start(args.log_file.as_deref(), &args.log_level, args.log_rotate)
+    daemon_log::start(args.log_file.as_deref(), &args.log_level, args.log_rotate)
         .map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -9,7 +9,6 @@ pub mod driver;
 mod fake;
 pub mod hosts;
 pub mod launcher;
-pub mod log;
 pub mod outside;
 pub mod rpc;
 pub mod settings;

@@ -10,10 +10,9 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use resourcemanager::{
     boot::{Daemon, FromFiles, StartError},
-    log::{self, Rotate},
     rpc::HADOOP_VERSION,
 };
 use tokio::signal::unix::{SignalKind, signal};
@@ -39,28 +38,13 @@ struct Options {
     log_level: String,
     /// When the log file is put aside.
     #[arg(long, value_enum, default_value = "size")]
-    log_rotate: RotateOption,
+    log_rotate: daemon_log::Rotate,
     /// Written once all ports are open: one NAME=HOST:PORT a line.
     #[arg(long, value_name = "FILE")]
     endpoints_file: Option<PathBuf>,
     /// Prints the version.
     #[arg(long)]
     version: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum RotateOption {
-    Size,
-    Daily,
-}
-
-impl From<RotateOption> for Rotate {
-    fn from(option: RotateOption) -> Self {
-        match option {
-            RotateOption::Size => Self::Size,
-            RotateOption::Daily => Self::Daily,
-        }
-    }
 }
 
 #[allow(clippy::print_stdout, reason = "answers of a command line")]
@@ -99,11 +83,12 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> anyhow::Result<()> {
-    log::start(
-        &options.log_level,
+    daemon_log::start(
         options.log_file.as_deref(),
-        options.log_rotate.into(),
-    )?;
+        &options.log_level,
+        options.log_rotate,
+    )
+    .map_err(anyhow::Error::msg)?;
     let load = load_options(options)?;
     let conf = Configuration::load(&load).map_err(StartError::from)?;
     pass_gate(&conf)?;

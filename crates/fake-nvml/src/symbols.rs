@@ -12,9 +12,11 @@ use nvml_wrapper_sys::bindings::{
     nvmlUtilization_t,
 };
 
+use yarn_types::gpu::LinkKind;
+
 use crate::{
     cards::{Cards, cards},
-    topology::{Gpu, LinkKind},
+    topology::Gpu,
 };
 
 const SUCCESS: nvmlReturn_t = 0;

@@ -2,16 +2,15 @@
 //! May touch: that file.
 //! Must not: know NVML.
 
-use std::{fmt, fs, path::Path};
+use std::{fs, path::Path};
 
 use serde::Deserialize;
+use yarn_types::gpu::{DEVICES_MAX, LinkKind};
 
 /// Environment variable that names the topology file.
 pub const TOPOLOGY_ENV: &str = "HEDDLE_GPU_TOPOLOGY";
 /// Largest topology file, in bytes.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
-/// Most cards of a node.
-const GPUS_MAX: usize = 64;
 
 /// A node's cards.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -90,37 +89,13 @@ pub struct Link {
     pub kind: LinkKind,
 }
 
-/// Kinds of connection as `nvidia-smi topo -m` names them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LinkKind {
-    /// That many NVLinks.
-    NvLink(u32),
-    /// One PCIe bridge.
-    Pix,
-    /// Several PCIe bridges.
-    Pxb,
-    /// A PCIe host bridge.
-    Phb,
-    /// Within a NUMA node.
-    Node,
-    /// Across NUMA nodes.
-    Sys,
-}
-
 impl TryFrom<String> for Link {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
         let parse = || {
             let (peer, kind) = text.split_once(':')?;
-            let kind = match kind {
-                "PIX" => LinkKind::Pix,
-                "PXB" => LinkKind::Pxb,
-                "PHB" => LinkKind::Phb,
-                "NODE" => LinkKind::Node,
-                "SYS" => LinkKind::Sys,
-                other => LinkKind::NvLink(other.strip_prefix("NV")?.parse().ok()?),
-            };
+            let kind = kind.parse().ok()?;
             Some(Self {
                 peer: peer.parse().ok()?,
                 kind,
@@ -189,8 +164,8 @@ impl Topology {
     }
 
     fn check(&self) -> Result<(), String> {
-        if self.gpus.len() > GPUS_MAX {
-            return Err(format!("{} cards; at most {GPUS_MAX}", self.gpus.len()));
+        if self.gpus.len() > DEVICES_MAX {
+            return Err(format!("{} cards; at most {DEVICES_MAX}", self.gpus.len()));
         }
         for (index, gpu) in self.gpus.iter().enumerate() {
             let others = self.gpus.iter().take(index);
@@ -236,19 +211,6 @@ pub fn derived_uuid(node: &str, index: usize) -> String {
         &low[..4],
         &low[4..]
     )
-}
-
-impl fmt::Display for LinkKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NvLink(n) => write!(f, "NV{n}"),
-            Self::Pix => f.write_str("PIX"),
-            Self::Pxb => f.write_str("PXB"),
-            Self::Phb => f.write_str("PHB"),
-            Self::Node => f.write_str("NODE"),
-            Self::Sys => f.write_str("SYS"),
-        }
-    }
 }
 
 fn driver() -> String {

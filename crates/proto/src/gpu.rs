@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use yarn_types::gpu::{
-    DEVICES_MAX, DeviceChange, DeviceGrant, DeviceReport, GpuDevice, GpuHealth, GpuLink, LinkKind,
+    DEVICES_MAX, DeviceChange, DeviceGrant, DeviceReport, GpuDevice, GpuHealth, GpuLink,
 };
 
 use crate::yarn::{
@@ -53,17 +53,6 @@ fn at_most(count: usize, max: usize, what: &str) -> Result<(), BadGpuMessage> {
     }
 }
 
-fn link_kind(text: &str) -> Option<LinkKind> {
-    match text {
-        "PIX" => Some(LinkKind::Pix),
-        "PXB" => Some(LinkKind::Pxb),
-        "PHB" => Some(LinkKind::Phb),
-        "NODE" => Some(LinkKind::Node),
-        "SYS" => Some(LinkKind::Sys),
-        other => Some(LinkKind::NvLink(other.strip_prefix("NV")?.parse().ok()?)),
-    }
-}
-
 /// Wire form of a device and its condition.
 pub fn report_proto(report: &DeviceReport) -> HeddleGpuProto {
     let device = &report.device;
@@ -99,7 +88,7 @@ pub fn report(proto: &HeddleGpuProto) -> Result<DeviceReport, BadGpuMessage> {
     at_most(proto.links.len(), DEVICES_MAX, "links of a device")?;
     let mut links = Vec::new();
     for link in &proto.links {
-        if let Some(kind) = link.kind.as_deref().and_then(link_kind) {
+        if let Some(kind) = link.kind.as_deref().and_then(|k| k.parse().ok()) {
             links.push(GpuLink {
                 peer: uuid(link.peer.as_ref())?,
                 kind,

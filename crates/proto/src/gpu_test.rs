@@ -2,6 +2,8 @@
 //! May touch: the conversions.
 //! Must not: know ledgers.
 
+use yarn_types::gpu::LinkKind;
+
 use super::*;
 
 fn device() -> DeviceReport {

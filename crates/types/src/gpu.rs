@@ -105,6 +105,24 @@ impl fmt::Display for LinkKind {
     }
 }
 
+impl std::str::FromStr for LinkKind {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Ok(match text {
+            "PIX" => Self::Pix,
+            "PXB" => Self::Pxb,
+            "PHB" => Self::Phb,
+            "NODE" => Self::Node,
+            "SYS" => Self::Sys,
+            other => {
+                let links = other.strip_prefix("NV").and_then(|n| n.parse().ok());
+                Self::NvLink(links.ok_or(())?)
+            }
+        })
+    }
+}
+
 impl LinkKind {
     /// How much two cards so connected gain from being taken together. A closer class outweighs
     /// any number of links of a wider one within a set of [`DEVICES_MAX`] cards.

@@ -58,14 +58,6 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
-    /// The log file.
-    #[error("cannot write {path} (--log-file): {source}")]
-    Log {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
     /// An option.
     #[error("bad {option} '{value}': {reason}")]
     Option {

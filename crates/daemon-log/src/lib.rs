@@ -130,5 +130,5 @@ impl Write for BySize {
 }
 
 #[cfg(test)]
-#[path = "logging_test.rs"]
+#[path = "lib_test.rs"]
 mod tests;
