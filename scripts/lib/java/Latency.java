@@ -27,6 +27,7 @@ import org.apache.hadoop.yarn.api.records.LocalResourceType;
 import org.apache.hadoop.yarn.api.records.LocalResourceVisibility;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceInformation;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.api.records.URL;
 import org.apache.hadoop.yarn.api.records.YarnApplicationAttemptState;
@@ -39,9 +40,11 @@ import org.apache.hadoop.yarn.security.AMRMTokenIdentifier;
 /**
  * The client side of scripts/latency, written with the stock client classes.
  *
- * <p>Arguments: the number of runs and a directory to work in. Prints one line for each measurement:
- * {@code submit MICROS} (submit call begun to first command of the AM), {@code allocate MICROS} (allocate
- * call begun to the answer that holds the container), and {@code application ID} of the asking application.
+ * <p>Arguments: the number of runs, a directory to work in, and the GPUs of the cluster. Prints one line for
+ * each measurement: {@code submit MICROS} (submit call begun to first command of the AM), {@code allocate MICROS}
+ * (allocate call begun to the answer that holds the container), {@code gpus MICROS} (allocate call that asks for
+ * as many containers of one GPU as there are GPUs, begun to the answer that holds the last), and {@code
+ * application ID} of the application that asked for single containers.
  */
 public final class Latency {
   private static final int WARM_UP_RUNS = 3;
@@ -66,7 +69,13 @@ public final class Latency {
         System.out.println("submit " + micros);
       }
     }
-    latency.allocate(runs);
+    try (Master master = latency.new Master("latency-allocate")) {
+      latency.allocate(master, runs);
+      System.out.println("application " + master.app);
+    }
+    try (Master master = latency.new Master("latency-gpus")) {
+      latency.gpus(master, runs, Integer.parseInt(arguments[2]));
+    }
     latency.client.stop();
   }
 
@@ -86,40 +95,100 @@ public final class Latency {
     return nanos / 1000 - (begun.getEpochSecond() * 1_000_000 + begun.getNano() / 1000);
   }
 
-  /** Asks for containers one at a time over an unmanaged master and gives each back. */
-  private void allocate(int runs) throws Exception {
-    ApplicationSubmissionContext context = context("latency-allocate");
-    context.setUnmanagedAM(true);
-    context.setAMContainerSpec(ContainerLaunchContext.newInstance(null, null, null, null, null, null));
-    client.submitApplication(context);
-    ApplicationId app = context.getApplicationId();
-    ApplicationMasterProtocol master = master(app);
-    master.registerApplicationMaster(RegisterApplicationMasterRequest.newInstance("", -1, ""));
-    int response = 0;
+  /** Asks for containers one at a time and gives each back. */
+  private void allocate(Master master, int runs) throws Exception {
+    Resource ask = Resource.newInstance(1024, 1);
     for (int run = -WARM_UP_RUNS; run < runs; run++) {
-      long begun = System.nanoTime();
-      AllocateResponse answer = master.allocate(request(response, 1, List.of()));
-      response = answer.getResponseId();
-      while (answer.getAllocatedContainers().isEmpty()) {
-        if (System.nanoTime() - begun > DEADLINE_MS * 1_000_000) {
-          throw new IllegalStateException("no container was granted: " + diagnostics(app));
-        }
-        answer = master.allocate(AllocateRequest.newInstance(response, 0, List.of(), List.of(), null));
-        response = answer.getResponseId();
-      }
-      long micros = (System.nanoTime() - begun) / 1000;
+      long micros = master.ask(ask, 1);
       if (run >= 0) {
         System.out.println("allocate " + micros);
       }
-      ContainerId granted = answer.getAllocatedContainers().get(0).getId();
-      response = master.allocate(request(response, 0, List.of(granted))).getResponseId();
+      master.release(ask);
     }
-    FinishApplicationMasterRequest finish =
-        FinishApplicationMasterRequest.newInstance(FinalApplicationStatus.SUCCEEDED, "", "");
-    while (!master.finishApplicationMaster(finish).getIsUnregistered()) {
-      Thread.sleep(20);
+  }
+
+  /** Asks for all GPUs at once, one for each container, and gives them back. */
+  private void gpus(Master master, int runs, int gpus) throws Exception {
+    Resource ask = Resource.newInstance(512, 1, Map.of(ResourceInformation.GPU_URI, 1L));
+    for (int run = -WARM_UP_RUNS; run < runs; run++) {
+      long micros = master.ask(ask, gpus);
+      if (run >= 0) {
+        System.out.println("gpus " + micros);
+      }
+      master.release(ask);
+      master.await(ResourceInformation.GPU_URI, gpus);
     }
-    System.out.println("application " + app);
+  }
+
+  /** An unmanaged master: the scheduler as it sees it. */
+  private final class Master implements AutoCloseable {
+    final ApplicationId app;
+    private final ApplicationMasterProtocol scheduler;
+    private final List<ContainerId> held = new ArrayList<>();
+    private int response;
+
+    Master(String name) throws Exception {
+      ApplicationSubmissionContext context = context(name);
+      context.setUnmanagedAM(true);
+      context.setAMContainerSpec(ContainerLaunchContext.newInstance(null, null, null, null, null, null));
+      client.submitApplication(context);
+      app = context.getApplicationId();
+      scheduler = scheduler(app);
+      scheduler.registerApplicationMaster(RegisterApplicationMasterRequest.newInstance("", -1, ""));
+    }
+
+    /** Asks for containers and waits for them all; microseconds. */
+    long ask(Resource ask, int containers) throws Exception {
+      long begun = System.nanoTime();
+      take(allocate(ask, containers, List.of()));
+      while (held.size() < containers) {
+        if (System.nanoTime() - begun > DEADLINE_MS * 1_000_000) {
+          throw new IllegalStateException(held.size() + " of " + containers + " containers were granted: "
+              + diagnostics(app));
+        }
+        take(allocate(null, 0, List.of()));
+      }
+      return (System.nanoTime() - begun) / 1000;
+    }
+
+    /** Gives everything back and asks for nothing more. */
+    void release(Resource ask) throws Exception {
+      allocate(ask, 0, List.copyOf(held));
+      held.clear();
+    }
+
+    /** Waits until so much of a resource is free for this application. */
+    void await(String resource, long amount) throws Exception {
+      long deadline = System.currentTimeMillis() + DEADLINE_MS;
+      while (allocate(null, 0, List.of()).getAvailableResources().getResourceValue(resource) < amount) {
+        if (System.currentTimeMillis() > deadline) {
+          throw new IllegalStateException(amount + " of " + resource + " did not become free: " + diagnostics(app));
+        }
+        Thread.sleep(20);
+      }
+    }
+
+    private void take(AllocateResponse answer) {
+      answer.getAllocatedContainers().forEach(container -> held.add(container.getId()));
+    }
+
+    private AllocateResponse allocate(Resource ask, int containers, List<ContainerId> released) throws Exception {
+      List<ResourceRequest> asks = ask == null ? List.of() : List.of(
+          ResourceRequest.newInstance(Priority.newInstance(1), ResourceRequest.ANY, ask, containers));
+      AllocateResponse answer = scheduler.allocate(
+          AllocateRequest.newInstance(response, 0, new ArrayList<>(asks), released, null));
+      response = answer.getResponseId();
+      return answer;
+    }
+
+    @Override
+    public void close() throws Exception {
+      FinishApplicationMasterRequest finish =
+          FinishApplicationMasterRequest.newInstance(FinalApplicationStatus.SUCCEEDED, "", "");
+      while (!scheduler.finishApplicationMaster(finish).getIsUnregistered()) {
+        Thread.sleep(20);
+      }
+    }
   }
 
   private ApplicationSubmissionContext context(String name) throws Exception {
@@ -138,14 +207,8 @@ public final class Latency {
         status.getLen(), status.getModificationTime());
   }
 
-  private AllocateRequest request(int response, int containers, List<ContainerId> released) {
-    ResourceRequest ask = ResourceRequest.newInstance(
-        Priority.newInstance(1), ResourceRequest.ANY, Resource.newInstance(1024, 1), containers);
-    return AllocateRequest.newInstance(response, 0, new ArrayList<>(List.of(ask)), released, null);
-  }
-
   /** The scheduler as the unmanaged master of the application sees it. */
-  private ApplicationMasterProtocol master(ApplicationId app) throws Exception {
+  private ApplicationMasterProtocol scheduler(ApplicationId app) throws Exception {
     long deadline = System.currentTimeMillis() + DEADLINE_MS;
     while (true) {
       ApplicationAttemptId attempt = client.getApplicationReport(app).getCurrentApplicationAttemptId();

@@ -1,12 +1,15 @@
 """scripts/latency: how long a user waits for an application master, and an ask for its grant.
 
-Both are taken on a cluster of one node started for it:
+All are taken on a cluster of one node started for it:
 - submit: from just before the submit call of a stock client to the first command
   of the application master (the clock is this machine's), its one file being in
   the node's cache. Client, RPC, launch script and shell are all in it.
 - grant: from the arrival of an allocate call to the commit of its container, as
   the ResourceManager logs it (target latency). The same as the client sees it,
   RPC and all, is printed beside it.
+- gpus: from an allocate call that asks for eight containers of one GPU, naming no
+  host, to the answer that holds the last of them. The node's eight GPUs are
+  simulated; between two runs it must say that all of them are free again.
 """
 
 import argparse
@@ -19,14 +22,17 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from heddle import binaries, cache, cluster, tools
+from heddle import binaries, cache, cgroups, cluster, gpus, tools
 from heddle.errors import Failure
 
 SOURCE = binaries.REPOSITORY / "scripts" / "lib" / "java" / "Latency.java"
 CLUSTER = binaries.REPOSITORY / "scripts" / "cluster"
 GRANT = re.compile(r"latency.*\bevent=\"?grant\b.*\bapp=(application_\d+_\d+)\b.*\bmicros=(\d+)")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-SUBMIT_AIM_MS, GRANT_AIM_MS = 300, 1
+SUBMIT_AIM_MS, GRANT_AIM_MS, GPUS_AIM_MS = 300, 1, 20
+GPUS = 8
+# One user may take the whole node.
+QUEUES = {"yarn.scheduler.capacity.root.default.capacity": "100", "yarn.scheduler.capacity.root.gpu.capacity": "0"}
 
 
 def main(arguments):
@@ -36,6 +42,7 @@ def main(arguments):
     parser.add_argument("--runs", type=int, default=20, help="measurements of each kind (20)")
     parser.add_argument("--submit-bar-ms", type=float, default=1000, help="fail beyond this median (1000)")
     parser.add_argument("--grant-bar-ms", type=float, default=10, help="fail beyond this median (10)")
+    parser.add_argument("--gpus-bar-ms", type=float, default=200, help="fail beyond this median (200)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
     options = parser.parse_args(arguments)
     if options.runs < 1:
@@ -44,6 +51,8 @@ def main(arguments):
         Result("submit", "submit call to first command of the AM, warm cache", SUBMIT_AIM_MS, options.submit_bar_ms),
         Result("grant", "ask received to grant committed in the ResourceManager", GRANT_AIM_MS, options.grant_bar_ms),
         Result("allocate", "allocate call to container, as the client sees it", None, None),
+        Result("gpus", f"allocate call for {GPUS} containers of one GPU to the last of them", GPUS_AIM_MS,
+               options.gpus_bar_ms),
     ]
     for result, samples in zip(results, _measure(options.runs)):
         result.samples_ms = samples
@@ -84,7 +93,7 @@ class Result:
 
 
 def _measure(runs):
-    """The samples in milliseconds: (submit, grant, allocate)."""
+    """The samples in milliseconds: (submit, grant, allocate, gpus)."""
     javac = tools.need("javac")[0]
     os.environ["HEDDLE_BIN"] = str(binaries.find(builds=("release",)))
     spark_home, _python = cache.spark(lambda text: None)
@@ -94,7 +103,8 @@ def _measure(runs):
     try:
         classes = directory.with_suffix(".classes")
         subprocess.run([javac, "-nowarn", "-Xlint:none", "-cp", f"{spark_home}/jars/*", "-d", classes, SOURCE], check=True)
-        cluster.start(directory, None, 1, False, {})
+        unsafe = os.geteuid() != 0 or not cgroups.mounts()  # nothing runs on these GPUs
+        cluster.start(directory, None, 1, False, QUEUES, gpus.Options(count=GPUS, unsafe=unsafe))
         samples = _run_client(runs, directory, f"{directory}/client-conf:{classes}:{spark_home}/jars/*")
         log = (directory / "logs" / "resourcemanager.log").read_text(encoding="utf-8", errors="replace")
     finally:
@@ -105,7 +115,7 @@ def _measure(runs):
     if len(grants) < runs:
         raise Failure(f"{directory}/logs/resourcemanager.log tells of {len(grants)} grants, expected {runs}")
     shutil.rmtree(directory, ignore_errors=True)
-    return [[int(micros) / 1000 for micros in kind] for kind in (samples["submit"], grants, samples["allocate"])]
+    return [[int(micros) / 1000 for micros in kind] for kind in (samples["submit"], grants, samples["allocate"], samples["gpus"])]
 
 
 def grants_in(log, application):
@@ -118,12 +128,12 @@ def _run_client(runs, directory, class_path):
     """Runs the client as the account of the containers; a dict from kind to the values it printed."""
     _account, _environment, home = cluster.client(directory, {})
     command = [CLUSTER, "run", "--dir", directory, "--", f"{tools.java_home()}/bin/java", "-cp", class_path,
-               "Latency", runs, home]
+               "Latency", runs, home, GPUS]
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, cwd=directory)
     if done.returncode != 0:
         raise Failure(f"the client failed:\n{done.stderr[-4000:]}")
-    samples = {"submit": [], "allocate": [], "application": []}
+    samples = {"submit": [], "allocate": [], "gpus": [], "application": []}
     for line in done.stdout.splitlines():
         kind, _, value = line.partition(" ")
         if kind in samples:

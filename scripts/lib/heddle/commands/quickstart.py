@@ -11,12 +11,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from heddle import accounts, binaries, cache, cluster, tools
+from heddle import accounts, binaries, cache, cgroups, cluster, gpus, gpuwatch, tools
 from heddle.errors import Failure
 
 NUMBERS = 1_000_000
 SCRIPTS = binaries.REPOSITORY / "scripts"
 JOB = SCRIPTS / "lib" / "jobs" / "quickstart.py"
+DISCOVERY = SCRIPTS / "gpu-discovery.sh"
+EXECUTORS = 2
 APPLICATION = re.compile(r"\bapplication_\d+_\d+\b")
 STATE = re.compile(r"Application report for (application_\d+_\d+) \(state: (\w+)\)")
 STEPS = 5
@@ -28,7 +30,8 @@ def main(arguments):
     """Runs the quickstart; returns spark-submit's exit code, or 1 if the sum is wrong."""
     parser = argparse.ArgumentParser(prog="quickstart", description=(
         "Builds the daemons, fetches Spark if SPARK_HOME is unset, starts a ResourceManager and a NodeManager, "
-        "and runs a PySpark job in the queue root.gpu with spark-submit, cluster mode."))
+        "and runs a PySpark job in the queue root.gpu with spark-submit, cluster mode; each executor has a GPU, "
+        "a simulated one where this machine has none."))
     parser.add_argument("--keep", action="store_true", help="leave the cluster running")
     options = parser.parse_args(arguments)
     began = time.monotonic()
@@ -40,8 +43,10 @@ def main(arguments):
     directory = _new_directory()
     try:
         _say(4, f"starting a ResourceManager and a NodeManager in {directory}")
-        endpoints = cluster.start(directory, None, 1, False, {})
-        code, application, result = _job(directory, spark_home, python)
+        cards = gpus.real()
+        endpoints = cluster.start(directory, None, 1, False, {}, _gpu_options(cards))
+        with gpuwatch.Watch(endpoints) as watch:
+            code, application, result = _job(directory, spark_home, python, min(cards or EXECUTORS, EXECUTORS))
     except Failure:
         _stop(directory)
         raise
@@ -50,6 +55,9 @@ def main(arguments):
         shutil.rmtree(directory, ignore_errors=True)
         raise
     expected = (NUMBERS - 1) * NUMBERS * (2 * NUMBERS - 1) // 6
+    if code == 0 and not watch.lines():
+        print("the job ended well, but no node said that an executor had a GPU", flush=True)
+        code = 1
     if code == 0 and result != str(expected):
         print(f"the job ended well, but its result is {result or 'missing'} where {expected} is right", flush=True)
         code = 1
@@ -62,6 +70,8 @@ def main(arguments):
         shutil.rmtree(directory if code == 0 else directory / "bin", ignore_errors=True)
     print(f"done in {time.monotonic() - began:.0f} s")
     web = " ".join(f"http://{address}" for name, address in endpoints.items() if name.endswith(".http"))
+    for line in watch.lines():
+        print(line)
     print(f"result: {result or 'none'}\napplication: {application or 'none'}\nweb: {web}")
     return code
 
@@ -107,24 +117,40 @@ def _new_directory():
     return directory
 
 
-def _job(directory, spark_home, python):
+def _gpu_options(cards):
+    """Simulated GPUs where this machine has none; without isolation where there cannot be any, and says so."""
+    reason = "this is not root" if os.geteuid() != 0 else "no cgroups are mounted" if not cgroups.mounts() else None
+    if reason:
+        _say(4, f"warning: gpu isolation: unavailable ({reason}): each executor is told of its own GPU only, "
+                "but nothing keeps it from the others (--unsafe-no-isolation)")
+    if not cards:
+        _say(4, f"this machine has no NVIDIA GPU: the node gets {EXECUTORS} simulated ones")
+    return gpus.Options(count=None if cards else EXECUTORS, unsafe=reason is not None)
+
+
+def _job(directory, spark_home, python, executors):
     """Submits the job and follows it: (exit code, application id, result), the latter None if missing."""
     os.environ.update(SPARK_HOME=str(spark_home), PYSPARK_PYTHON=python)
     _account, _environment, home = cluster.client(directory, dict(os.environ))
     result_file = home / "quickstart-result"
-    job = directory / "quickstart.py"
+    job, discovery = directory / "quickstart.py", directory / "gpu-discovery.sh"
     shutil.copyfile(JOB, job)  # the clone may be closed to the account that submits
+    shutil.copyfile(DISCOVERY, discovery)
+    discovery.chmod(0o755)
     command = [
         SCRIPTS / "cluster", "run", "--dir", directory, "--",
         spark_home / "bin" / "spark-submit", "--master", "yarn", "--deploy-mode", "cluster",
-        "--queue", "root.gpu", "--name", "quickstart", "--num-executors", "2",
+        "--queue", "root.gpu", "--name", "quickstart", "--num-executors", executors,
         "--driver-memory", "512m", "--executor-memory", "512m", "--executor-cores", "1",
         "--conf", f"spark.yarn.jars=local:{spark_home}/jars/*",
         "--conf", f"spark.yarn.appMasterEnv.PYSPARK_PYTHON={python}",
         "--conf", f"spark.executorEnv.PYSPARK_PYTHON={python}",
+        "--conf", "spark.executor.resource.gpu.amount=1",
+        "--conf", f"spark.executor.resource.gpu.discoveryScript={discovery}",
+        "--conf", "spark.task.resource.gpu.amount=1",
         job, NUMBERS, result_file,
     ]
-    _say(5, "running a PySpark job with a shuffle: spark-submit --master yarn --deploy-mode cluster --queue root.gpu")
+    _say(5, "running a PySpark job with a shuffle and a GPU for each executor: spark-submit --master yarn --deploy-mode cluster --queue root.gpu")
     child = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
                              cwd=directory)

@@ -181,7 +181,8 @@ def _quickstart(name, total):
 
 def _latency(name, total):
     """That the measurement works; the figures of a debug build say nothing, so the bars are far away."""
-    command = [REPOSITORY / "scripts" / "latency", "--runs", "3", "--submit-bar-ms", "20000", "--grant-bar-ms", "2000"]
+    command = [REPOSITORY / "scripts" / "latency", "--runs", "3", "--submit-bar-ms", "20000", "--grant-bar-ms", "2000",
+               "--gpus-bar-ms", "20000"]
     code = _stream(command, lambda line: None, env=_with_built())
     if code == 0:
         total.ok(name)
