@@ -18,6 +18,7 @@ use gpu_probe::{
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nm_core::Event;
 use tokio::sync::oneshot;
+use yarn_types::gpu::GpuHealth;
 
 use crate::{
     driver::Inbox,
@@ -127,12 +128,32 @@ impl Reader {
             }
             self.nodes = failed;
         }
+        self.log_changes(&reading);
         let allowed = &self.settings.allowed;
         let devices = reading.devices.iter().filter(|d| allowed.holds(d));
         let devices = devices.cloned().collect();
         // The core first: a launch that finds its card gone here is ended for that reason.
         self.inbox.event(Event::GpuReading { devices });
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(reading);
+    }
+
+    /// Cards that came, went, or changed their health since the last reading.
+    fn log_changes(&self, reading: &Reading) {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = last.as_ref().map_or(&[][..], |r| r.devices.as_slice());
+        for device in &reading.devices {
+            let known = before.iter().find(|d| d.uuid == device.uuid);
+            match &device.health {
+                health if known.is_some_and(|d| d.health == *health) => {}
+                GpuHealth::Ok => tracing::info!(uuid = %device.uuid, "a GPU can be used"),
+                GpuHealth::Bad(why) => tracing::warn!(uuid = %device.uuid, why, "a GPU is lost"),
+            }
+        }
+        for old in before {
+            if !reading.devices.iter().any(|d| d.uuid == old.uuid) {
+                tracing::warn!(uuid = %old.uuid, "a GPU is gone");
+            }
+        }
     }
 
     fn take_failure(&mut self, text: &str) {

@@ -130,7 +130,9 @@ impl Tracker {
                 let mut request = self.registration(&containers, &applications, &health);
                 self.add_devices(&mut request, gpus);
                 let answer = call(self, client, address, "registerNodeManager", &request).await?;
-                self.on_registered(answer, address)
+                let offered = request.resource.as_ref();
+                let offered = offered.map(|r| ids::resource(r, &self.facts.types).resource);
+                self.on_registered(answer, offered, address)
             }
             Work::Heartbeat {
                 response_id,
@@ -247,6 +249,7 @@ impl Tracker {
     fn on_registered(
         &mut self,
         answer: RegisterNodeManagerResponseProto,
+        offered: Option<Resource>,
         address: &str,
     ) -> Result<Event, TrackerError> {
         if answer.node_action() == NodeActionProto::Shutdown {
@@ -256,6 +259,7 @@ impl Tracker {
         if let Some(diagnostics) = version_fault(&self.facts.rm_version_min, answer.rm_version()) {
             return Ok(Event::RegistrationRefused { diagnostics });
         }
+        let total = offered.unwrap_or(self.facts.total);
         let lacks = |field| TrackerError::Lacks {
             address: address.to_owned(),
             field,
@@ -270,7 +274,7 @@ impl Tracker {
         self.keys
             .set(Some(master_key(nm)), Some(master_key(container)));
         tracing::info!(
-            node = %self.facts.node, rm_identifier, total = %self.facts.types.show(self.facts.total),
+            node = %self.facts.node, rm_identifier, total = %self.facts.types.show(total),
             "registered with ResourceManager at {address}"
         );
         if let Some(registered) = self.registered.take() {

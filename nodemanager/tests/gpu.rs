@@ -78,14 +78,20 @@ async fn a_double_forked_child_is_no_better_off() {
 async fn cards_that_are_not_yarns_are_closed_and_not_counted() {
     let key = "yarn.nodemanager.resource-plugins.gpu.allowed-gpu-devices";
     let test = "cards_that_are_not_yarns_are_closed_and_not_counted";
-    let keys = [(key, "0:9,GPU-b")];
+    let nodes = "yarn.nodemanager.heddle.devices.allowed";
+    let keys = [(key, "0:9,GPU-b"), (nodes, "/dev/nowhere")];
     let Some(mut node) = GpuNode::start(test, Mode::V1, true, &keys, &[]).await else {
         return;
     };
     assert_eq!(gpus_of(node.registered.resource.as_ref()), Some(2));
     let probe = node.probe();
     node.run(cid(2), &[("a", 1), ("b", 1)], &probe).await;
-    assert_eq!(node.completed(cid(2)).await.0, 0);
+    let (code, diagnostics) = node.completed(cid(2)).await;
+    assert_eq!(code, 0, "{diagnostics}");
+    assert!(
+        diagnostics.contains("devices that are closed: /dev/nowhere ("),
+        "{diagnostics}"
+    );
     assert_eq!(node.output(cid(2), "stdout"), table(&[9, 2]));
     // A token for a card that is not YARN's: the device is at fault, not the request.
     node.run(cid(3), &[("c", 1)], &probe).await;
@@ -100,39 +106,99 @@ async fn cards_that_are_not_yarns_are_closed_and_not_counted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_that_somebody_removed_are_restored_and_logged_once() {
-    let test = "rules_that_somebody_removed_are_restored_and_logged_once";
+    for mode in MODES {
+        let test = "rules_that_somebody_removed_are_restored_and_logged_once";
+        let Some(mut node) = GpuNode::start(test, mode, true, &[], &[]).await else {
+            continue;
+        };
+        let go = node.dir.path().join("probe/go");
+        let all = nix::sys::stat::Mode::from_bits_truncate(0o666);
+        nix::unistd::mkfifo(&go, all).unwrap();
+        let command = format!("bash -c 'cat {}; {}'", go.display(), node.probe());
+        node.run(cid(2), &[("a", 1)], &command).await;
+        node.see("it run", |s| running(s).then_some(())).await;
+        let page = node.get(&format!("containers/{}", cid(2))).await;
+        let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+        let dir = page["container"]["cgroups"][0].as_str().expect("a cgroup");
+        let dir = std::path::PathBuf::from(dir);
+        match mode {
+            Mode::V1 => isolator::devices::v1::release(&dir).unwrap(),
+            Mode::V2 => isolator::devices::v2::release(&dir).unwrap(),
+        }
+        let log = node.dir.path().join("nm.log");
+        let says = |_: &Seen| {
+            let log = std::fs::read_to_string(&log).unwrap();
+            let count = log.matches("isolation was changed, restored").count();
+            (count > 0).then_some(count)
+        };
+        assert_eq!(node.see("the log", says).await, 1, "{mode:?}");
+        let go_on = tokio::task::spawn_blocking(move || std::fs::write(go, "\n").unwrap());
+        limit(go_on).await.unwrap();
+        assert_eq!(node.completed(cid(2)).await.0, 0);
+        let wanted = format!("\n{}", table(&[9]));
+        assert_eq!(node.output(cid(2), "stdout"), wanted, "{mode:?}");
+        node.stop().await;
+    }
+}
+
+/// Some container runs.
+fn running(seen: &Seen) -> bool {
+    let Seen::Heartbeat(request) = seen else {
+        return false;
+    };
+    let status = request.node_status.as_ref().unwrap();
+    let mut all = status.containers_statuses.iter();
+    all.any(|s| s.container_sub_state() as i32 == 2)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_dead_node_left_is_taken_down_by_the_next() {
+    let test = "what_a_dead_node_left_is_taken_down_by_the_next";
     let Some(mut node) = GpuNode::start(test, Mode::V1, true, &[], &[]).await else {
         return;
     };
     node.run(cid(2), &[("a", 1)], "sleep 1000").await;
-    let running = |s: &Seen| {
-        let Seen::Heartbeat(r) = s else { return None };
-        let statuses = &r.node_status.as_ref()?.containers_statuses;
-        let running =
-            |s: &&yarn_proto::yarn::ContainerStatusProto| s.container_sub_state() as i32 == 2;
-        statuses.iter().find(running).map(drop)
+    node.see("it run", |s| running(s).then_some(())).await;
+    let page = node.get(&format!("containers/{}", cid(2))).await;
+    let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+    let cgroup = page["container"]["cgroups"][0].as_str().unwrap().to_owned();
+    node.die().await;
+    assert!(
+        std::path::Path::new(&cgroup).exists(),
+        "it died in its tracks"
+    );
+    let local = node.dir.path().join("local");
+    let keys = [("yarn.nodemanager.local-dirs", local.to_str().unwrap())];
+    let next = GpuNode::start(test, Mode::V1, true, &keys, &[])
+        .await
+        .unwrap();
+    assert!(!std::path::Path::new(&cgroup).exists());
+    assert!(
+        next.log().contains("isolation left behind is taken down"),
+        "{}",
+        next.log()
+    );
+    next.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_library_that_cannot_be_loaded_is_no_gpu_and_is_said_once() {
+    let test = "a_library_that_cannot_be_loaded_is_no_gpu_and_is_said_once";
+    let keys = [(
+        "yarn.nodemanager.heddle.gpu.nvml-library",
+        "/nowhere/libnvidia-ml.so.1",
+    )];
+    let Some(node) = GpuNode::start(test, Mode::V1, true, &keys, &[]).await else {
+        return;
     };
-    node.see("it run", running).await;
-    let page: serde_json::Value =
-        serde_json::from_str(&node.get(&format!("containers/{}", cid(2))).await).unwrap();
-    let dir = page["container"]["cgroups"][0]
-        .as_str()
-        .expect("a cgroup")
-        .to_owned();
-    let list = || std::fs::read_to_string(format!("{dir}/devices.list")).unwrap();
-    let before = list();
-    std::fs::write(format!("{dir}/devices.allow"), "a").unwrap();
-    assert_ne!(list(), before);
-    node.see("the rules again", |_| (list() == before).then_some(()))
-        .await;
-    // The log line follows; the next heartbeats are time enough.
-    let log = node.dir.path().join("nm.log");
-    let says = |_: &Seen| {
-        let log = std::fs::read_to_string(&log).unwrap();
-        let count = log.matches("isolation was changed, restored").count();
-        (count > 0).then_some(count)
-    };
-    assert_eq!(node.see("the log", says).await, 1);
+    assert_eq!(gpus_of(node.registered.resource.as_ref()), Some(0));
+    let log = node.log();
+    assert_eq!(
+        log.matches("GPUs cannot be read, tried again").count(),
+        1,
+        "{log}"
+    );
+    assert!(log.contains("/nowhere/libnvidia-ml.so.1"), "{log}");
     node.stop().await;
 }
 
@@ -263,11 +329,7 @@ async fn the_kernel_ends_a_container_beyond_its_memory_and_its_neighbour_lives()
     assert_eq!(code, -104, "{diagnostics}");
     let sentence = "beyond the 'PHYSICAL' memory limit. Current usage: 32 MB of 32 MB";
     assert!(diagnostics.contains(sentence), "{diagnostics}");
-    let lives = |s: &Seen| {
-        let Seen::Heartbeat(r) = s else { return None };
-        let statuses = &r.node_status.as_ref()?.containers_statuses;
-        Some(statuses.iter().any(|s| s.container_sub_state() as i32 == 2))
-    };
+    let lives = |s: &Seen| matches!(s, Seen::Heartbeat(_)).then(|| running(s));
     assert!(node.see("a heartbeat", lives).await, "the neighbour lives");
     node.stop().await;
 }

@@ -228,6 +228,10 @@ fn cards_that_cannot_be_read_are_not_granted_and_their_holders_live() {
     });
     assert_eq!(b.nm.gpus().unwrap().usable(), 0);
     assert_eq!(b.state(1), State::Running);
+    b.start(granted(2, &[(2, 1)])).unwrap();
+    let report = b.nm.container(cid(2)).unwrap().report();
+    let text = "gpu unavailable: GPU-2: NVML did not answer";
+    assert!(report.diagnostics.contains(text), "{}", report.diagnostics);
     b.apply(reading(&[0, 1, 2, 3]));
     assert_eq!(b.nm.gpus().unwrap().usable(), 4);
 }

@@ -240,6 +240,11 @@ impl GpuNode {
         std::fs::read_to_string(self.dir.path().join("nm.log")).unwrap_or_default()
     }
 
+    /// The node dies without a word.
+    pub async fn die(&mut self) {
+        limit(self.child.kill()).await.unwrap();
+    }
+
     /// Ends the node.
     pub async fn stop(mut self) {
         let pid = i32::try_from(self.child.id().unwrap()).unwrap();

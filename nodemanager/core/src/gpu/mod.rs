@@ -176,6 +176,9 @@ impl Gpus {
             return Err(format!("gpu lost: {uuid}: {why}"));
         }
         if let Some(why) = &slot.report.dirty {
+            if self.unread.contains(uuid) {
+                return Err(format!("gpu unavailable: {uuid}: {why}"));
+            }
             return Err(format!("gpu dirty: {uuid}: {why}"));
         }
         if let Some(other) = slot.holder.filter(|other| *other != container) {
