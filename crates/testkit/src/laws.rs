@@ -28,7 +28,8 @@ pub fn never_over_allocates_unless_shrunk(rm: &Rm, steps: &[Step]) -> Result<(),
             request: NodeRequest::Register(r),
             ..
         } = event
-            && *sizes.entry(r.node.clone()).or_insert(r.total) != r.total
+            && let size = (r.total, r.gpus.is_some())
+            && *sizes.entry(r.node.clone()).or_insert(size) != size
         {
             return Ok(());
         }

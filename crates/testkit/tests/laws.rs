@@ -26,7 +26,7 @@ use testkit::{
 use yarn_types::{
     ApplicationAttemptId, ApplicationId, ContainerId, ContainerState, FinalStatus, Millis, NodeId,
     Resource,
-    gpu::{DeviceChange, DeviceReport, GpuDevice, GpuHealth},
+    gpu::{DeviceChange, DeviceGrant, DeviceReport, GpuDevice, GpuHealth},
 };
 
 const TS: i64 = 1_700_000_000_000;
@@ -152,7 +152,12 @@ fn am() -> impl Strategy<Value = AmRequest> {
 }
 
 fn status() -> impl Strategy<Value = NodeContainer> {
-    (container(), any::<bool>(), -110_i32..3).prop_map(|(id, done, exit_status)| NodeContainer {
+    let grant = (0_u32..4, 0_u64..3).prop_map(|(n, epoch)| DeviceGrant {
+        uuid: testkit::gpu_device("n", n).uuid,
+        epoch,
+    });
+    let gpus = prop::collection::vec(grant, 0..2);
+    let of = |(id, done, exit_status, gpus): (_, bool, _, _)| NodeContainer {
         id,
         state: if done {
             ContainerState::Complete
@@ -164,8 +169,9 @@ fn status() -> impl Strategy<Value = NodeContainer> {
         exit_status,
         diagnostics: String::new(),
         created_wall_ms: 0,
-        gpus: Vec::new(),
-    })
+        gpus,
+    };
+    (container(), any::<bool>(), -110_i32..3, gpus).prop_map(of)
 }
 
 fn health() -> impl Strategy<Value = NodeHealth> {
@@ -294,7 +300,15 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A cluster at work: three nodes, two applications with registered masters that hold containers.
+fn cards(count: u32) -> Vec<DeviceReport> {
+    let card = |n| DeviceReport {
+        device: testkit::gpu_device("n", n),
+        dirty: None,
+    };
+    (0..count).map(card).collect()
+}
+
+/// A cluster at work: three nodes, two of them with GPUs, two applications with registered masters that hold containers.
 fn beginning() -> Vec<Event> {
     let call = CallId(0);
     let mut events = Vec::new();
@@ -308,7 +322,7 @@ fn beginning() -> Vec<Event> {
             containers: Vec::new(),
             running_apps: Vec::new(),
             health: None,
-            gpus: None,
+            gpus: (n < 3).then(|| (1, cards(4))),
         }));
         events.push(Event::Node { call, request });
     }
@@ -345,7 +359,7 @@ fn beginning() -> Vec<Event> {
             priority: 1,
             allocation_request_id: 0,
             place: "*".into(),
-            capability: Resource::new(1024, 1),
+            capability: Resource::new(1024, 1).with(2, 1000),
             count: 3,
             relax_locality: true,
             label: None,

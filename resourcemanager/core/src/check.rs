@@ -187,8 +187,8 @@ impl Rm {
                 return Err(format!("{container} still counts: {why}"));
             }
             for (holder, counts) in gpus.holders() {
-                if node.containers.contains(&holder) != counts {
-                    return Err(format!("{holder} has a device of {id}, counts: {counts}"));
+                if counts && !node.containers.contains(&holder) {
+                    return Err(format!("{holder} holds a device of {id} and does not live"));
                 }
             }
             for container in node

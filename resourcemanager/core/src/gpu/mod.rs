@@ -376,12 +376,11 @@ impl NodeGpus {
         }
     }
 
-    /// What `container` holds, by position.
+    /// What `container` holds, by position; what it only still has after its end is left out.
     pub fn held_by(&self, container: ContainerId) -> Vec<DeviceGrant> {
-        let held = self
-            .slots
-            .iter()
-            .filter(|s| s.holder.container() == Some(container));
+        let held = self.slots.iter().filter(
+            |s| matches!(s.holder, Holder::Promised(c) | Holder::Held(c) if c == container),
+        );
         held.map(|s| DeviceGrant {
             uuid: Arc::clone(&s.report.device.uuid),
             epoch: s.epoch,

@@ -33,9 +33,15 @@ impl Rm {
     ) -> Option<NodeGpus> {
         self.sched.types().gpu_lane()?;
         let (seq, devices) = list?;
+        // A live container that claims other than it was granted has nothing, and ends.
+        let granted = |c: &NodeContainer| {
+            let live = self.containers.get(&c.id).filter(|live| live.node == idx);
+            live.is_none_or(|live| self.devices_in(live.resource) == c.gpus.len())
+        };
         let held: Vec<HeldDevices> = containers
             .iter()
             .filter(|c| c.state != ContainerState::Complete && !c.gpus.is_empty())
+            .filter(|c| granted(c))
             .map(|c| HeldDevices {
                 container: c.id,
                 grants: c.gpus.clone(),
@@ -105,7 +111,7 @@ impl Rm {
                 .get(id)
                 .map_or(0, |c| self.devices_in(c.resource));
             let held = gpus.held_by(*id).len();
-            if held < wanted {
+            if held != wanted {
                 let text = format!("gpu lost: the node has {held} of its {wanted} devices");
                 lost.push((*id, text));
             }
