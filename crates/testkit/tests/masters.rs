@@ -90,7 +90,7 @@ fn a_repeated_call_is_answered_again_and_an_older_one_refused() {
     for wrong in [0, 3, -1] {
         let reject = c.am(at(wrong)).unwrap_err();
         assert_eq!(reject.kind, RejectKind::InvalidApplicationMasterRequest);
-        let words = format!("expect responseId to be 2, but get {wrong}");
+        let words = format!("expect responseId to be 2 but get {wrong}");
         assert!(reject.message.ends_with(&words), "{}", reject.message);
     }
     assert_eq!(c.allocate().response_id, 3);
