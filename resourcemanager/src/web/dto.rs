@@ -1,15 +1,9 @@
 //! Bodies of the REST answers, in Hadoop's field order and spelling.
-//! May touch: serde.
+//! May touch: serde, resource types.
 //! Must not: hold logic.
 
-use serde::Serialize;
-
-/// `{"clusterInfo":{…}}`.
-#[derive(Serialize)]
-pub(super) struct ClusterInfoRoot {
-    #[serde(rename = "clusterInfo")]
-    pub info: ClusterInfo,
-}
+use serde::{Deserialize, Serialize};
+use yarn_types::{Resource, ResourceType, ResourceTypes};
 
 /// `ClusterInfo`.
 #[derive(Serialize)]
@@ -27,13 +21,6 @@ pub(super) struct ClusterInfo {
     pub hadoop_build_version: String,
     pub hadoop_version_built_on: &'static str,
     pub ha_zoo_keeper_connection_state: &'static str,
-}
-
-/// `{"clusterMetrics":{…}}`.
-#[derive(Serialize)]
-pub(super) struct ClusterMetricsRoot {
-    #[serde(rename = "clusterMetrics")]
-    pub metrics: ClusterMetrics,
 }
 
 /// `ClusterMetricsInfo`.
@@ -64,6 +51,14 @@ pub(super) struct ClusterMetrics {
     #[serde(rename = "totalMB")]
     pub total_mb: i64,
     pub total_virtual_cores: i64,
+    /// Not measured by Hadoop's RM either.
+    #[serde(rename = "utilizedMB")]
+    pub utilized_mb: i64,
+    pub utilized_virtual_cores: i64,
+    #[serde(rename = "utilizedMBPercent")]
+    pub utilized_mb_percent: i64,
+    pub utilized_virtual_cores_percent: i64,
+    pub rm_scheduler_busy_percent: i64,
     pub total_nodes: u32,
     pub lost_nodes: u32,
     pub unhealthy_nodes: u32,
@@ -72,12 +67,11 @@ pub(super) struct ClusterMetrics {
     pub rebooted_nodes: u32,
     pub active_nodes: u32,
     pub shutdown_nodes: u32,
-}
-
-/// `{"app":{…}}`.
-#[derive(Serialize)]
-pub(super) struct AppRoot {
-    pub app: App,
+    pub total_used_resources_across_partition: ResourceInfo,
+    pub total_cluster_resources_across_partition: ResourceInfo,
+    pub total_reserved_resources_across_partition: ResourceInfo,
+    pub total_allocated_containers_across_partition: u32,
+    pub cross_partition_metrics_available: bool,
 }
 
 /// `AppInfo`.
@@ -98,6 +92,8 @@ pub(super) struct App {
     pub tracking_url: Option<String>,
     pub diagnostics: String,
     pub cluster_id: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rm_cluster_id: Option<String>,
     pub application_type: String,
     pub application_tags: String,
     pub priority: i32,
@@ -127,13 +123,178 @@ pub(super) struct App {
     pub queue_usage_percentage: f32,
     pub cluster_usage_percentage: f32,
     pub resource_seconds_map: EntryMap,
+    #[serde(rename = "preemptedResourceMB")]
+    pub preempted_resource_mb: i64,
+    #[serde(rename = "preemptedResourceVCores")]
+    pub preempted_resource_vcores: i64,
+    #[serde(rename = "numNonAMContainerPreempted")]
+    pub non_am_containers_preempted: u32,
+    #[serde(rename = "numAMContainerPreempted")]
+    pub am_containers_preempted: u32,
+    pub preempted_memory_seconds: i64,
+    pub preempted_vcore_seconds: i64,
     pub log_aggregation_status: &'static str,
     pub unmanaged_application: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_node_label_expression: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub am_node_label_expression: Option<String>,
-    pub timeouts: Timeouts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_info: Option<ResourceUsages>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<Timeouts>,
+}
+
+/// `AppsInfo`.
+#[derive(Serialize)]
+pub(super) struct Apps {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub app: Vec<App>,
+}
+
+/// `AppState`, as read and as answered.
+#[derive(Serialize, Deserialize)]
+pub(super) struct AppState {
+    pub state: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<String>,
+}
+
+/// `AppAttemptsInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AppAttempts {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub app_attempt: Vec<AppAttempt>,
+}
+
+/// The RM's own `AppAttemptInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AppAttempt {
+    pub id: u32,
+    pub start_time: i64,
+    pub finished_time: i64,
+    pub container_id: String,
+    pub node_http_address: String,
+    pub node_id: String,
+    pub logs_link: String,
+    pub blacklisted_nodes: &'static str,
+    pub nodes_blacklisted_by_system: &'static str,
+    pub app_attempt_id: String,
+    pub app_attempt_state: &'static str,
+}
+
+/// `ResourcesInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResourceUsages {
+    pub resource_usages_by_partition: Vec<ResourceUsage>,
+}
+
+/// `PartitionResourcesInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResourceUsage {
+    /// Empty: labels are not built yet.
+    pub partition_name: &'static str,
+    pub used: ResourceInfo,
+    pub reserved: ResourceInfo,
+    pub pending: ResourceInfo,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub am_used: Option<ResourceInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub am_limit: Option<ResourceInfo>,
+}
+
+/// `ResourceInfo`: a vector of amounts in units of the wire.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResourceInfo {
+    pub memory: i64,
+    #[serde(rename = "vCores")]
+    pub vcores: i64,
+    pub resource_informations: ResourceInformations,
+}
+
+/// `ResourceInformationsInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResourceInformations {
+    pub resource_information: Vec<ResourceInformation>,
+}
+
+/// `ResourceInformation`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResourceInformation {
+    pub maximum_allocation: i64,
+    pub minimum_allocation: i64,
+    pub name: String,
+    pub resource_type: &'static str,
+    pub units: String,
+    pub value: i64,
+}
+
+impl ResourceInfo {
+    /// `amounts` with the names and units of `types`.
+    pub fn of(amounts: Resource, types: &ResourceTypes) -> Self {
+        let one = |(lane, t): (usize, &ResourceType)| ResourceInformation {
+            // What a vector that was computed carries in Hadoop.
+            maximum_allocation: i64::MAX,
+            minimum_allocation: 0,
+            name: t.name.clone(),
+            resource_type: "COUNTABLE",
+            units: t.units.clone(),
+            value: types.wire(lane, amounts),
+        };
+        Self {
+            memory: amounts.memory_mb(),
+            vcores: amounts.vcores(),
+            resource_informations: ResourceInformations {
+                resource_information: types.iter().enumerate().map(one).collect(),
+            },
+        }
+    }
+}
+
+/// `NodesInfo`.
+#[derive(Serialize)]
+pub(super) struct Nodes {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub node: Vec<Node>,
+}
+
+/// `NodeInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Node {
+    pub rack: String,
+    pub state: &'static str,
+    pub id: String,
+    pub node_host_name: String,
+    #[serde(rename = "nodeHTTPAddress")]
+    pub node_http_address: String,
+    pub last_health_update: i64,
+    pub version: String,
+    pub health_report: String,
+    pub num_containers: u32,
+    #[serde(rename = "usedMemoryMB")]
+    pub used_memory_mb: i64,
+    #[serde(rename = "availMemoryMB")]
+    pub avail_memory_mb: i64,
+    pub used_virtual_cores: i64,
+    pub available_virtual_cores: i64,
+    pub num_running_opport_containers: u32,
+    #[serde(rename = "usedMemoryOpportGB")]
+    pub used_memory_opport_gb: i64,
+    pub used_virtual_cores_opport: i64,
+    pub num_queued_containers: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_resource: Option<ResourceInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_resource: Option<ResourceInfo>,
+    pub total_resource: ResourceInfo,
 }
 
 /// How Hadoop writes a map of numbers.
@@ -163,13 +324,6 @@ pub(super) struct Timeout {
     pub kind: &'static str,
     pub expiry_time: &'static str,
     pub remaining_time_in_seconds: i64,
-}
-
-/// `{"RemoteException":{…}}`.
-#[derive(Serialize)]
-pub(super) struct RemoteExceptionRoot {
-    #[serde(rename = "RemoteException")]
-    pub exception: RemoteException,
 }
 
 /// `RemoteExceptionData`.

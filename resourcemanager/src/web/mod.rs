@@ -2,10 +2,16 @@
 //! May touch: the core's read model, actix-web.
 //! Must not: change anything.
 
+mod answer;
+mod apps;
 mod dto;
+mod dto_queues;
+mod filter;
 mod pages;
 mod proxy;
 mod rest;
+mod scheduler;
+mod servlets;
 
 use std::{
     io,
@@ -51,11 +57,25 @@ pub struct Web {
 
 /// Every address that is served.
 fn routes(config: &mut web::ServiceConfig) {
+    // With and without a slash at the end.
+    let both = |path: &str| web::resource([path.to_owned(), format!("{path}/")]);
     config
-        .route("/ws/v1/cluster", web::get().to(rest::info))
-        .route("/ws/v1/cluster/info", web::get().to(rest::info))
-        .route("/ws/v1/cluster/metrics", web::get().to(rest::metrics))
-        .route("/ws/v1/cluster/apps/{app}", web::get().to(rest::app))
+        .service(both("/ws/v1/cluster").route(web::get().to(rest::info)))
+        .service(both("/ws/v1/cluster/info").route(web::get().to(rest::info)))
+        .service(both("/ws/v1/cluster/metrics").route(web::get().to(rest::metrics)))
+        .service(both("/ws/v1/cluster/scheduler").route(web::get().to(scheduler::scheduler)))
+        .service(both("/ws/v1/cluster/apps").route(web::get().to(apps::apps)))
+        .service(both("/ws/v1/cluster/apps/{app}").route(web::get().to(apps::app)))
+        .service(both("/ws/v1/cluster/apps/{app}/appattempts").route(web::get().to(apps::attempts)))
+        .service(
+            both("/ws/v1/cluster/apps/{app}/state")
+                .route(web::get().to(apps::state_of))
+                .route(web::put().to(apps::put_state)),
+        )
+        .service(both("/ws/v1/cluster/nodes").route(web::get().to(rest::nodes)))
+        .service(both("/ws/v1/cluster/nodes/{node}").route(web::get().to(rest::node)))
+        .route("/jmx", web::get().to(servlets::jmx))
+        .route("/isActive", web::get().to(servlets::is_active))
         .route("/proxy/{app}", web::get().to(proxy::proxy))
         .route("/proxy/{app}/{path:.*}", web::get().to(proxy::proxy))
         .route("/", web::get().to(pages::root))

@@ -1,81 +1,43 @@
-//! `/ws/v1/cluster`: information, sums and one application, as JSON.
+//! `/ws/v1/cluster`: the RM itself, its sums, its nodes.
 //! May touch: the core's read model.
 //! Must not: change anything.
 
 use actix_web::{
     HttpResponse,
-    http::StatusCode,
-    web::{Data, Path},
+    web::{Data, Path, Query},
 };
-use rm_core::view::{AppReport, AttemptReport};
-use yarn_types::{ApplicationId, ApplicationState, NodeState};
+use rm_core::view::NodeReport;
+use yarn_types::{ApplicationState, NodeId, NodeState, Resource};
 
-use super::{State, dto};
-use crate::{
-    driver::wall_ms,
-    rpc::{HADOOP_VERSION, app_urls},
-};
+use super::{State, answer::Format, dto};
+use crate::rpc::HADOOP_VERSION;
 
-fn json(status: StatusCode, body: &impl serde::Serialize) -> HttpResponse {
-    HttpResponse::build(status)
-        .content_type("application/json;charset=utf-8")
-        .json(body)
-}
-
-fn exception(
-    status: StatusCode,
-    exception: &'static str,
-    java_class_name: &'static str,
-    message: String,
-) -> HttpResponse {
-    json(
-        status,
-        &dto::RemoteExceptionRoot {
-            exception: dto::RemoteException {
-                exception,
-                message,
-                java_class_name,
-            },
-        },
-    )
-}
-
-fn busy() -> HttpResponse {
-    exception(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "RetriableException",
-        "org.apache.hadoop.ipc.RetriableException",
-        "ResourceManager is too busy".to_owned(),
-    )
-}
-
-pub(super) async fn info(state: Data<State>) -> HttpResponse {
+/// GET `/info`.
+pub(super) async fn info(state: Data<State>, format: Format) -> HttpResponse {
     let build = format!("{HADOOP_VERSION} from heddle {}", env!("CARGO_PKG_VERSION"));
-    json(
-        StatusCode::OK,
-        &dto::ClusterInfoRoot {
-            info: dto::ClusterInfo {
-                id: state.started_wall_ms,
-                started_on: state.started_wall_ms,
-                state: "STARTED",
-                ha_state: "ACTIVE",
-                rm_state_store_name: "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore",
-                resource_manager_version: HADOOP_VERSION,
-                resource_manager_build_version: build.clone(),
-                resource_manager_version_built_on: "",
-                hadoop_version: HADOOP_VERSION,
-                hadoop_build_version: build,
-                hadoop_version_built_on: "",
-                ha_zoo_keeper_connection_state: "ResourceManager HA is not enabled.",
-            },
-        },
-    )
+    let info = dto::ClusterInfo {
+        id: state.started_wall_ms,
+        started_on: state.started_wall_ms,
+        state: "STARTED",
+        ha_state: "ACTIVE",
+        rm_state_store_name: "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore",
+        resource_manager_version: HADOOP_VERSION,
+        resource_manager_build_version: build.clone(),
+        resource_manager_version_built_on: "",
+        hadoop_version: HADOOP_VERSION,
+        hadoop_build_version: build,
+        hadoop_version_built_on: "",
+        ha_zoo_keeper_connection_state: "ResourceManager HA is not enabled.",
+    };
+    format.ok("clusterInfo", &info)
 }
 
-pub(super) async fn metrics(state: Data<State>) -> HttpResponse {
+/// GET `/metrics`.
+pub(super) async fn metrics(state: Data<State>, format: Format) -> HttpResponse {
     let Some(view) = state.context.driver.view().await else {
-        return busy();
+        return format.busy();
     };
+    let types = &state.context.types;
     let m = &view.metrics;
     let nodes = |state: NodeState| {
         let at = NodeState::ALL.iter().position(|s| *s == state);
@@ -112,6 +74,12 @@ pub(super) async fn metrics(state: Data<State>) -> HttpResponse {
         containers_pending: m.pending_containers,
         total_mb: available.plus(m.used).memory_mb(),
         total_virtual_cores: available.plus(m.used).vcores(),
+        utilized_mb: 0,
+        utilized_virtual_cores: 0,
+        utilized_mb_percent: 0,
+        utilized_virtual_cores_percent: 0,
+        // Hadoop's value while nobody measures it.
+        rm_scheduler_busy_percent: -1,
         total_nodes: m.nodes.iter().sum::<u32>() - nodes(NodeState::New),
         lost_nodes: nodes(NodeState::Lost),
         unhealthy_nodes: nodes(NodeState::Unhealthy),
@@ -120,120 +88,101 @@ pub(super) async fn metrics(state: Data<State>) -> HttpResponse {
         rebooted_nodes: nodes(NodeState::Rebooted),
         active_nodes: nodes(NodeState::Running),
         shutdown_nodes: nodes(NodeState::Shutdown),
+        total_used_resources_across_partition: dto::ResourceInfo::of(m.used, types),
+        total_cluster_resources_across_partition: dto::ResourceInfo::of(m.total, types),
+        // Reservations are not built yet.
+        total_reserved_resources_across_partition: dto::ResourceInfo::of(Resource::ZERO, types),
+        total_allocated_containers_across_partition: m.containers,
+        cross_partition_metrics_available: true,
     };
-    json(StatusCode::OK, &dto::ClusterMetricsRoot { metrics })
+    format.ok("clusterMetrics", &metrics)
 }
 
-pub(super) async fn app(state: Data<State>, path: Path<String>) -> HttpResponse {
-    let text = path.into_inner();
-    let Ok(id) = text.parse::<ApplicationId>() else {
-        return exception(
-            StatusCode::BAD_REQUEST,
-            "BadRequestException",
-            "org.apache.hadoop.yarn.webapp.BadRequestException",
-            format!("java.lang.Exception: Invalid ApplicationId: {text}"),
-        );
+/// GET `/nodes`: of all states when none is named.
+pub(super) async fn nodes(
+    state: Data<State>,
+    format: Format,
+    query: Query<Vec<(String, String)>>,
+) -> HttpResponse {
+    let mut wanted = Vec::new();
+    let lists = query.iter().filter(|(key, _)| key == "states");
+    for name in lists.flat_map(|(_, list)| list.split(',')) {
+        let name = name.trim().to_ascii_uppercase();
+        match NodeState::parse(&name) {
+            Some(state) => wanted.push(state),
+            None if name.is_empty() => {}
+            None => {
+                return format.illegal_argument(format!(
+                    "No enum constant org.apache.hadoop.yarn.api.records.NodeState.{name}"
+                ));
+            }
+        }
+    }
+    let Some(view) = state.context.driver.view().await else {
+        return format.busy();
     };
-    let found = state.ask(move |rm| {
-        let app = rm.app(id)?;
-        let attempt = app.current_attempt.and_then(|a| rm.attempt(a));
-        Some((app, attempt))
-    });
-    match found.await {
-        None => busy(),
-        Some(None) => exception(
-            StatusCode::NOT_FOUND,
-            "NotFoundException",
-            "org.apache.hadoop.yarn.webapp.NotFoundException",
-            format!("java.lang.Exception: app with id: {id} not found"),
-        ),
-        Some(Some((app, attempt))) => json(
-            StatusCode::OK,
-            &dto::AppRoot {
-                app: app_dto(&state, &app, attempt.as_ref()),
-            },
-        ),
+    let shown = view.nodes.iter();
+    let shown = shown.filter(|node| wanted.is_empty() || wanted.contains(&node.state));
+    let node = shown.map(|node| node_dto(&state, node)).collect();
+    format.ok("nodes", &dto::Nodes { node })
+}
+
+/// GET `/nodes/{host:port}`.
+pub(super) async fn node(state: Data<State>, format: Format, path: Path<String>) -> HttpResponse {
+    let Some(id) = node_id(&path) else {
+        let text = format!("Invalid NodeId [{path}]. Expected host:port");
+        return format.illegal_argument(text);
+    };
+    let found = state.ask(move |rm| rm.node(&id)).await;
+    match found {
+        None => format.busy(),
+        Some(None) => format.not_found(&format!("nodeId, {path}, is not found")),
+        Some(Some(node)) => format.ok("node", &node_dto(&state, &node)),
     }
 }
 
-fn app_dto(state: &State, app: &AppReport, attempt: Option<&AttemptReport>) -> dto::App {
-    let live = !app.state.is_final();
-    let urls = app_urls(&state.context, app);
-    let registered = urls.original != "N/A";
-    let am_node = attempt.and_then(|a| a.am_node.as_ref());
-    let logs = attempt.and_then(|a| Some((a.am_container?, a.am_node.as_ref()?)));
-    let types = state.context.spellings.of(app.id);
-    let seconds = (0..).zip(types.iter()).zip(app.resource_seconds.0);
-    let label = |label: &Option<String>| label.clone().filter(|l| !l.is_empty());
-    let end = if live {
-        wall_ms()
+fn node_id(text: &str) -> Option<NodeId> {
+    let (host, port) = text.rsplit_once(':')?;
+    (!host.is_empty()).then_some(NodeId::new(host, port.parse().ok()?))
+}
+
+fn node_dto(state: &State, node: &NodeReport) -> dto::Node {
+    let here = matches!(
+        node.state,
+        NodeState::New | NodeState::Running | NodeState::Unhealthy | NodeState::Decommissioning
+    );
+    // A node that is gone holds nothing and offers nothing.
+    let (used, available) = if here {
+        (node.used, node.total.minus(node.used).at_least_zero())
     } else {
-        app.finished_wall_ms
+        (Resource::ZERO, Resource::ZERO)
     };
-    dto::App {
-        id: app.id.to_string(),
-        user: app.user.to_string(),
-        name: app.name.clone(),
-        queue: app.queue.clone(),
-        state: app.state.as_str(),
-        final_status: app.final_status.as_str(),
-        progress: app.progress * 100.0,
-        tracking_ui: match (registered, live) {
-            (false, _) => "UNASSIGNED",
-            (true, true) => "ApplicationMaster",
-            (true, false) => "History",
-        },
-        tracking_url: registered.then_some(urls.tracking),
-        diagnostics: app.diagnostics.clone(),
-        cluster_id: state.started_wall_ms,
-        application_type: app.application_type.clone(),
-        application_tags: app.tags.join(","),
-        priority: app.priority,
-        started_time: app.started_wall_ms,
-        launch_time: app.launched_wall_ms,
-        finished_time: app.finished_wall_ms,
-        elapsed_time: end.saturating_sub(app.started_wall_ms).max(0),
-        am_container_logs: logs.map(|(container, (_, http))| {
-            format!("http://{http}/node/containerlogs/{container}/{}", app.user)
-        }),
-        am_host_http_address: am_node.map(|(_, http)| http.clone()),
-        am_rpc_address: (app.rpc_port >= 0).then(|| format!("{}:{}", app.host, app.rpc_port)),
-        master_node_id: am_node.map(|(node, _)| node.to_string()),
-        allocated_mb: if live { app.used.memory_mb() } else { -1 },
-        allocated_vcores: if live { app.used.vcores() } else { -1 },
-        reserved_mb: if live { 0 } else { -1 },
-        reserved_vcores: if live { 0 } else { -1 },
-        running_containers: if live {
-            i64::from(app.used_containers)
+    let info = |amounts| dto::ResourceInfo::of(amounts, &state.context.types);
+    dto::Node {
+        rack: node.rack.to_string(),
+        state: node.state.as_str(),
+        id: node.id.to_string(),
+        node_host_name: node.id.host.to_string(),
+        node_http_address: if here {
+            node.http_address.clone()
         } else {
-            -1
+            String::new()
         },
-        memory_seconds: app.resource_seconds.memory_mb(),
-        vcore_seconds: app.resource_seconds.vcores(),
-        queue_usage_percentage: app.queue_usage_percent,
-        cluster_usage_percentage: app.cluster_usage_percent,
-        resource_seconds_map: dto::EntryMap {
-            entry: seconds
-                .map(|((lane, t), value)| dto::Entry {
-                    key: t.name.clone(),
-                    value: value / types.scale(lane),
-                })
-                .collect(),
-        },
-        log_aggregation_status: if state.context.log_aggregation {
-            "NOT_START"
-        } else {
-            "DISABLED"
-        },
-        unmanaged_application: app.unmanaged,
-        app_node_label_expression: label(&app.label),
-        am_node_label_expression: label(&app.am_label),
-        timeouts: dto::Timeouts {
-            timeout: vec![dto::Timeout {
-                kind: "LIFETIME",
-                expiry_time: "UNLIMITED",
-                remaining_time_in_seconds: -1,
-            }],
-        },
+        last_health_update: node.health_wall_ms,
+        version: node.version.clone(),
+        health_report: node.health_report.clone(),
+        num_containers: if here { node.containers } else { 0 },
+        used_memory_mb: used.memory_mb(),
+        avail_memory_mb: available.memory_mb(),
+        used_virtual_cores: used.vcores(),
+        available_virtual_cores: available.vcores(),
+        // There are no opportunistic containers.
+        num_running_opport_containers: 0,
+        used_memory_opport_gb: 0,
+        used_virtual_cores_opport: 0,
+        num_queued_containers: 0,
+        used_resource: here.then(|| info(used)),
+        available_resource: here.then(|| info(available)),
+        total_resource: info(node.total),
     }
 }

@@ -1,0 +1,396 @@
+//! `/ws/v1/cluster/apps`: applications, their attempts and states; the kill.
+//! May touch: the core's read model, the kill event.
+//! Must not: decide what the core decides.
+
+use std::time::Instant;
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{StatusCode, header},
+    web::{Bytes, Data, Path, Query},
+};
+use rm_core::{
+    Event, Reply,
+    event::ClientRequest,
+    view::{AppReport, AttemptReport},
+};
+use tokio::sync::oneshot;
+use yarn_types::{
+    ApplicationId, ApplicationState, Resource, ResourceTypes, limits::CLIENT_TEXT_BYTES_MAX,
+};
+
+use super::{
+    State,
+    answer::Format,
+    dto,
+    filter::{BadQuery, Deselected, Filter},
+};
+use crate::{
+    driver::{Refusal, wall_ms},
+    rpc::app_urls,
+};
+
+/// `hadoop.http.staticuser.user` where nobody says who calls.
+const STATIC_USER: &str = "dr.who";
+
+/// The query's names and values, in order.
+type Pairs = Query<Vec<(String, String)>>;
+
+fn app_id(format: Format, text: &str) -> Result<ApplicationId, HttpResponse> {
+    text.parse()
+        .map_err(|_| format.bad_request(&format!("Invalid ApplicationId: {text}")))
+}
+
+fn not_found(format: Format, id: ApplicationId) -> HttpResponse {
+    format.not_found(&format!("app with id: {id} not found"))
+}
+
+fn refused(format: Format, bad: BadQuery) -> HttpResponse {
+    match bad {
+        BadQuery::BadRequest(text) => format.bad_request(&text),
+        BadQuery::IllegalArgument(text) => format.illegal_argument(text),
+    }
+}
+
+/// GET `/apps`.
+pub(super) async fn apps(state: Data<State>, format: Format, query: Pairs) -> HttpResponse {
+    let filter = match Filter::read(&query) {
+        Ok(filter) => filter,
+        Err(bad) => return refused(format, bad),
+    };
+    let Some(view) = state.context.driver.view().await else {
+        return format.busy();
+    };
+    let queue = match filter.queue_path(view.queues.iter().map(|q| &**q)) {
+        Ok(queue) => queue,
+        Err(bad) => return refused(format, bad),
+    };
+    let shown = view.apps.iter().filter(|app| filter.shows(app, queue));
+    let limit = filter.limit.unwrap_or(usize::MAX);
+    let shown: Vec<_> = shown.take(limit).cloned().collect();
+    let ids: Vec<_> = shown.iter().map(|app| app.current_attempt).collect();
+    let attempts = move |rm: &rm_core::Rm| {
+        let attempt = |id: Option<_>| id.and_then(|id| rm.attempt(id));
+        ids.into_iter().map(attempt).collect::<Vec<_>>()
+    };
+    let Some(attempts) = state.ask(attempts).await else {
+        return format.busy();
+    };
+    let app = shown.iter().zip(&attempts);
+    let app = app.map(|(app, a)| app_dto(&state, app, a.as_ref(), filter.deselected));
+    format.ok("apps", &dto::Apps { app: app.collect() })
+}
+
+/// GET `/apps/{app}`.
+pub(super) async fn app(
+    state: Data<State>,
+    format: Format,
+    path: Path<String>,
+    query: Pairs,
+) -> HttpResponse {
+    let id = match app_id(format, &path) {
+        Ok(id) => id,
+        Err(answer) => return answer,
+    };
+    let only: Vec<_> = query
+        .iter()
+        .filter(|(k, _)| k == "deSelects")
+        .cloned()
+        .collect();
+    let deselected = match Filter::read(&only) {
+        Ok(filter) => filter.deselected,
+        Err(bad) => return refused(format, bad),
+    };
+    let found = state.ask(move |rm| {
+        let app = rm.app(id)?;
+        let attempt = app.current_attempt.and_then(|a| rm.attempt(a));
+        Some((app, attempt))
+    });
+    match found.await {
+        None => format.busy(),
+        Some(None) => not_found(format, id),
+        Some(Some((app, attempt))) => {
+            format.ok("app", &app_dto(&state, &app, attempt.as_ref(), deselected))
+        }
+    }
+}
+
+/// GET `/apps/{app}/appattempts`.
+pub(super) async fn attempts(
+    state: Data<State>,
+    format: Format,
+    path: Path<String>,
+) -> HttpResponse {
+    let id = match app_id(format, &path) {
+        Ok(id) => id,
+        Err(answer) => return answer,
+    };
+    let found = state.ask(move |rm| Some((rm.app(id)?, rm.attempts(id)?)));
+    match found.await {
+        None => format.busy(),
+        Some(None) => not_found(format, id),
+        Some(Some((app, attempts))) => {
+            let app_attempt = attempts.iter().map(|a| attempt_dto(&app, a)).collect();
+            format.ok("appAttempts", &dto::AppAttempts { app_attempt })
+        }
+    }
+}
+
+/// GET `/apps/{app}/state`.
+pub(super) async fn state_of(
+    state: Data<State>,
+    format: Format,
+    path: Path<String>,
+) -> HttpResponse {
+    let id = match app_id(format, &path) {
+        Ok(id) => id,
+        Err(answer) => return answer,
+    };
+    match state.ask(move |rm| rm.app(id)).await {
+        None => format.busy(),
+        Some(None) => not_found(format, id),
+        Some(Some(app)) => state_answer(format, StatusCode::OK, app.state),
+    }
+}
+
+fn state_answer(format: Format, status: StatusCode, state: ApplicationState) -> HttpResponse {
+    let body = dto::AppState {
+        state: Some(state.to_string()),
+        diagnostics: None,
+    };
+    format.bare(status, "appstate", &body)
+}
+
+/// PUT `/apps/{app}/state`: a kill, or nothing when the application is in the state already.
+pub(super) async fn put_state(
+    state: Data<State>,
+    format: Format,
+    path: Path<String>,
+    query: Pairs,
+    request: HttpRequest,
+    body: Bytes,
+) -> HttpResponse {
+    let id = match app_id(format, &path) {
+        Ok(id) => id,
+        Err(answer) => return answer,
+    };
+    let target = match read_state(&request, &body) {
+        Ok(target) => target,
+        Err(text) => return format.bad_request(&text),
+    };
+    let app = match state.ask(move |rm| rm.app(id)).await {
+        None => return format.busy(),
+        Some(None) => return not_found(format, id),
+        Some(Some(app)) => app,
+    };
+    let wanted = target.state.as_deref().unwrap_or("");
+    if app.state.as_str() == wanted {
+        return state_answer(format, StatusCode::OK, app.state);
+    }
+    if wanted != ApplicationState::Killed.as_str() {
+        return format.bad_request("Only 'KILLED' is allowed as a target state.");
+    }
+    let user = query.iter().find(|(key, _)| key == "user.name");
+    let user = user.map_or(STATIC_USER, |(_, user)| user);
+    let mut diagnostics = target.diagnostics.unwrap_or_default();
+    diagnostics.truncate(diagnostics.floor_char_boundary(CLIENT_TEXT_BYTES_MAX));
+    let kill = ClientRequest::Kill {
+        app: id,
+        user: user.into(),
+        peer: request
+            .peer_addr()
+            .map_or_else(String::new, |at| at.ip().to_string()),
+        diagnostics,
+    };
+    let done = match send(&state, kill).await {
+        None | Some(Err(Refusal::Busy)) => return format.busy(),
+        Some(Err(Refusal::Reject(r))) if r.kind == rm_core::RejectKind::AccessControl => {
+            let text = format!("Unauthorized attempt to kill appid {id} by remote user {user}");
+            return HttpResponse::Forbidden()
+                .content_type("text/plain;charset=utf-8")
+                .body(text);
+        }
+        Some(Err(Refusal::Reject(r))) => return format.bad_request(&r.message),
+        Some(Ok(reply)) => matches!(*reply, Reply::KillCompleted(true)),
+    };
+    let Some(Some(app)) = state.ask(move |rm| rm.app(id)).await else {
+        return format.busy();
+    };
+    if done {
+        return state_answer(format, StatusCode::OK, app.state);
+    }
+    let mut answer = state_answer(format, StatusCode::ACCEPTED, app.state);
+    let here = format!("{}/ws/v1/cluster/apps/{id}/state", state.context.web_url);
+    if let Ok(here) = header::HeaderValue::from_str(&here) {
+        answer.headers_mut().insert(header::LOCATION, here);
+    }
+    answer
+}
+
+/// The body, in the format that its header names.
+fn read_state(request: &HttpRequest, body: &Bytes) -> Result<dto::AppState, String> {
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("");
+    if kind.starts_with("application/xml") {
+        let text = std::str::from_utf8(body).map_err(|e| e.to_string())?;
+        quick_xml::de::from_str(text).map_err(|e| e.to_string())
+    } else {
+        serde_json::from_slice(body).map_err(|e| e.to_string())
+    }
+}
+
+async fn send(state: &State, request: ClientRequest) -> Option<Result<Box<Reply>, Refusal>> {
+    let (tell, told) = oneshot::channel();
+    state.context.driver.call(
+        Instant::now(),
+        |call| Event::Client { call, request },
+        move |answer| {
+            // Nobody waits any more when the caller went away.
+            let _ = tell.send(answer);
+        },
+    );
+    told.await.ok()
+}
+
+fn log_link(http: &str, container: yarn_types::ContainerId, user: &str) -> String {
+    format!("http://{http}/node/containerlogs/{container}/{user}")
+}
+
+fn attempt_dto(app: &AppReport, attempt: &AttemptReport) -> dto::AppAttempt {
+    let node = attempt.am_node.as_ref();
+    let container = attempt.am_container;
+    dto::AppAttempt {
+        id: attempt.id.attempt,
+        start_time: attempt.started_wall_ms,
+        finished_time: attempt.finished_wall_ms,
+        container_id: container.map_or_else(String::new, |c| c.to_string()),
+        node_http_address: node.map_or_else(String::new, |(_, http)| http.clone()),
+        node_id: node.map_or_else(String::new, |(node, _)| node.to_string()),
+        logs_link: container
+            .zip(node)
+            .map_or_else(String::new, |(container, (_, http))| {
+                log_link(http, container, &app.user)
+            }),
+        // AM blacklisting is not built yet.
+        blacklisted_nodes: "",
+        nodes_blacklisted_by_system: "",
+        app_attempt_id: attempt.id.to_string(),
+        app_attempt_state: attempt.state.as_str(),
+    }
+}
+
+fn app_dto(
+    state: &State,
+    app: &AppReport,
+    attempt: Option<&AttemptReport>,
+    without: Deselected,
+) -> dto::App {
+    let live = !app.state.is_final();
+    let urls = app_urls(&state.context, app);
+    let registered = urls.original != "N/A";
+    let am_node = attempt.and_then(|a| a.am_node.as_ref());
+    let logs = attempt.and_then(|a| Some((a.am_container?, a.am_node.as_ref()?)));
+    let types = state.context.spellings.of(app.id);
+    let label = |label: &Option<String>| label.clone().filter(|l| !l.is_empty());
+    let end = if live {
+        wall_ms()
+    } else {
+        app.finished_wall_ms
+    };
+    dto::App {
+        id: app.id.to_string(),
+        user: app.user.to_string(),
+        name: app.name.clone(),
+        queue: app.queue.clone(),
+        state: app.state.as_str(),
+        final_status: app.final_status.as_str(),
+        progress: app.progress * 100.0,
+        tracking_ui: match (registered, live) {
+            (false, _) => "UNASSIGNED",
+            (true, true) => "ApplicationMaster",
+            (true, false) => "History",
+        },
+        tracking_url: registered.then_some(urls.tracking),
+        diagnostics: app.diagnostics.clone(),
+        cluster_id: state.started_wall_ms,
+        rm_cluster_id: state.context.cluster_id.clone(),
+        application_type: app.application_type.clone(),
+        application_tags: app.tags.join(","),
+        priority: app.priority,
+        started_time: app.started_wall_ms,
+        launch_time: app.launched_wall_ms,
+        finished_time: app.finished_wall_ms,
+        elapsed_time: end.saturating_sub(app.started_wall_ms).max(0),
+        am_container_logs: logs.map(|(container, (_, http))| log_link(http, container, &app.user)),
+        am_host_http_address: am_node.map(|(_, http)| http.clone()),
+        am_rpc_address: (app.rpc_port >= 0).then(|| format!("{}:{}", app.host, app.rpc_port)),
+        master_node_id: am_node.map(|(node, _)| node.to_string()),
+        allocated_mb: if live { app.used.memory_mb() } else { -1 },
+        allocated_vcores: if live { app.used.vcores() } else { -1 },
+        reserved_mb: if live { 0 } else { -1 },
+        reserved_vcores: if live { 0 } else { -1 },
+        running_containers: if live {
+            i64::from(app.used_containers)
+        } else {
+            -1
+        },
+        memory_seconds: app.resource_seconds.memory_mb(),
+        vcore_seconds: app.resource_seconds.vcores(),
+        queue_usage_percentage: app.queue_usage_percent,
+        cluster_usage_percentage: app.cluster_usage_percent,
+        resource_seconds_map: seconds_map(app.resource_seconds, &types),
+        // Preemption is not built yet.
+        preempted_resource_mb: 0,
+        preempted_resource_vcores: 0,
+        non_am_containers_preempted: app.preempted_containers,
+        am_containers_preempted: 0,
+        preempted_memory_seconds: 0,
+        preempted_vcore_seconds: 0,
+        log_aggregation_status: if state.context.log_aggregation {
+            "NOT_START"
+        } else {
+            "DISABLED"
+        },
+        unmanaged_application: app.unmanaged,
+        app_node_label_expression: label(&app.label).filter(|_| !without.app_label),
+        am_node_label_expression: label(&app.am_label).filter(|_| !without.am_label),
+        resource_info: (live && attempt.is_some() && !without.resource_info)
+            .then(|| usages(app, &types)),
+        timeouts: (!without.timeouts).then(no_lifetime),
+    }
+}
+
+fn seconds_map(seconds: Resource, types: &ResourceTypes) -> dto::EntryMap {
+    let lanes = (0..).zip(types.iter()).zip(seconds.0);
+    let entry = lanes.map(|((lane, t), value)| dto::Entry {
+        key: t.name.clone(),
+        value: value / types.scale(lane),
+    });
+    dto::EntryMap {
+        entry: entry.collect(),
+    }
+}
+
+fn usages(app: &AppReport, types: &ResourceTypes) -> dto::ResourceUsages {
+    let info = |amounts| dto::ResourceInfo::of(amounts, types);
+    dto::ResourceUsages {
+        resource_usages_by_partition: vec![dto::ResourceUsage {
+            partition_name: "",
+            used: info(app.used),
+            reserved: info(Resource::ZERO),
+            pending: info(app.pending),
+            am_used: None,
+            am_limit: None,
+        }],
+    }
+}
+
+fn no_lifetime() -> dto::Timeouts {
+    dto::Timeouts {
+        timeout: vec![dto::Timeout {
+            kind: "LIFETIME",
+            expiry_time: "UNLIMITED",
+            remaining_time_in_seconds: -1,
+        }],
+    }
+}

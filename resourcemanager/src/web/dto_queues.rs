@@ -1,0 +1,137 @@
+//! The body of `/scheduler`, in Hadoop's field order and spelling.
+//! May touch: serde.
+//! Must not: hold logic.
+
+use serde::Serialize;
+
+use super::dto::{ResourceInfo, ResourceUsages};
+
+/// `SchedulerTypeInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Scheduler {
+    pub scheduler_info: CapacityScheduler,
+}
+
+/// `CapacitySchedulerInfo`: the root queue.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CapacityScheduler {
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    pub capacity: f32,
+    pub used_capacity: f32,
+    pub max_capacity: f32,
+    pub weight: f32,
+    pub normalized_weight: f32,
+    pub queue_name: String,
+    pub queue_path: String,
+    pub max_parallel_apps: i32,
+    pub is_absolute_resource: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<Queues>,
+    pub capacities: Capacities,
+    pub maximum_allocation: ResourceInfo,
+    pub queue_priority: i32,
+    pub ordering_policy_info: &'static str,
+    pub mode: &'static str,
+    pub queue_type: &'static str,
+    pub creation_method: &'static str,
+    pub auto_creation_eligibility: &'static str,
+}
+
+/// `CapacitySchedulerQueueInfoList`.
+#[derive(Serialize)]
+pub(super) struct Queues {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<Queue>,
+}
+
+/// `CapacitySchedulerQueueInfo`, with `CapacitySchedulerLeafQueueInfo`'s part for leaves.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Queue {
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
+    pub queue_path: String,
+    pub capacity: f32,
+    pub used_capacity: f32,
+    pub max_capacity: f32,
+    pub absolute_capacity: f32,
+    pub absolute_max_capacity: f32,
+    pub absolute_used_capacity: f32,
+    pub weight: f32,
+    pub normalized_weight: f32,
+    pub num_applications: u32,
+    pub max_parallel_apps: i32,
+    pub queue_name: String,
+    pub is_absolute_resource: bool,
+    pub state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<Queues>,
+    pub resources_used: ResourceInfo,
+    pub hide_reservation_queues: bool,
+    pub node_labels: Vec<&'static str>,
+    pub allocated_containers: u32,
+    pub reserved_containers: u32,
+    pub pending_containers: u32,
+    pub capacities: Capacities,
+    pub resources: ResourceUsages,
+    pub min_effective_capacity: ResourceInfo,
+    pub max_effective_capacity: ResourceInfo,
+    pub maximum_allocation: ResourceInfo,
+    pub queue_priority: i32,
+    pub ordering_policy_info: &'static str,
+    pub auto_create_child_queue_enabled: bool,
+    pub mode: &'static str,
+    pub queue_type: &'static str,
+    pub creation_method: &'static str,
+    pub auto_creation_eligibility: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_active_applications: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_pending_applications: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_containers: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_applications: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_limit: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_limit_factor: Option<f32>,
+    #[serde(rename = "AMResourceLimit", skip_serializing_if = "Option::is_none")]
+    pub am_resource_limit: Option<ResourceInfo>,
+    #[serde(rename = "usedAMResource", skip_serializing_if = "Option::is_none")]
+    pub used_am_resource: Option<ResourceInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemption_disabled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intra_queue_preemption_disabled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_auto_created_leaf_queue: Option<bool>,
+}
+
+/// `QueueCapacitiesInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Capacities {
+    pub queue_capacities_by_partition: Vec<Capacity>,
+}
+
+/// `PartitionQueueCapacitiesInfo`, percent.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Capacity {
+    /// Empty: labels are not built yet.
+    pub partition_name: &'static str,
+    pub capacity: f32,
+    pub used_capacity: f32,
+    pub max_capacity: f32,
+    pub absolute_capacity: f32,
+    pub absolute_used_capacity: f32,
+    pub absolute_max_capacity: f32,
+    pub weight: f32,
+    pub normalized_weight: f32,
+    pub effective_min_resource: ResourceInfo,
+    pub effective_max_resource: ResourceInfo,
+}

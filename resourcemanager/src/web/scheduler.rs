@@ -1,0 +1,193 @@
+//! `/ws/v1/cluster/scheduler`: the tree of queues.
+//! May touch: the core's read model.
+//! Must not: change anything.
+
+use actix_web::{HttpResponse, web::Data};
+use rm_core::view::{AppReport, QueueReport, View};
+use yarn_types::{Resource, ResourceTypes};
+
+use super::{
+    State,
+    answer::Format,
+    dto::{ResourceInfo, ResourceUsage, ResourceUsages},
+    dto_queues::{Capacities, Capacity, CapacityScheduler, Queue, Queues, Scheduler},
+};
+
+/// Capacity by weight is not built yet: Hadoop's value for "not weighted".
+const NOT_WEIGHTED: f32 = -1.0;
+
+/// GET `/scheduler`.
+pub(super) async fn scheduler(state: Data<State>, format: Format) -> HttpResponse {
+    let Some(view) = state.context.driver.view().await else {
+        return format.busy();
+    };
+    let tree = Tree {
+        view: &view,
+        types: &state.context.types,
+    };
+    match view.queues.iter().find(|queue| queue.parent.is_none()) {
+        Some(root) => format.ok("scheduler", &tree.scheduler(root)),
+        None => format.busy(),
+    }
+}
+
+struct Tree<'a> {
+    view: &'a View,
+    types: &'a ResourceTypes,
+}
+
+/// A share as Hadoop shows it: percent, absolute ones within the whole.
+fn percent(share: f32) -> f32 {
+    share * 100.0
+}
+
+fn absolute(share: f32) -> f32 {
+    percent(share.clamp(0.0, 1.0))
+}
+
+/// No maximum, or one beyond the whole, is the whole.
+fn maximum(share: f32) -> f32 {
+    if share > 0.0 && share <= 1.0 {
+        percent(share)
+    } else {
+        100.0
+    }
+}
+
+impl Tree<'_> {
+    fn scheduler(&self, root: &QueueReport) -> Scheduler {
+        Scheduler {
+            scheduler_info: CapacityScheduler {
+                kind: "capacityScheduler",
+                capacity: percent(root.capacity),
+                used_capacity: percent(root.used_capacity),
+                max_capacity: maximum(root.maximum_capacity),
+                weight: NOT_WEIGHTED,
+                normalized_weight: 0.0,
+                queue_name: root.name.clone(),
+                queue_path: root.path.clone(),
+                max_parallel_apps: i32::MAX,
+                is_absolute_resource: false,
+                queues: self.children(root),
+                capacities: self.capacities(root),
+                maximum_allocation: self.maximum_allocation(),
+                queue_priority: 0,
+                ordering_policy_info: "utilization",
+                mode: "percentage",
+                queue_type: "parent",
+                creation_method: "static",
+                auto_creation_eligibility: "off",
+            },
+        }
+    }
+
+    fn info(&self, amounts: Resource) -> ResourceInfo {
+        ResourceInfo::of(amounts, self.types)
+    }
+
+    fn maximum_allocation(&self) -> ResourceInfo {
+        self.info(self.types.maximum_allocation())
+    }
+
+    /// A leaf has no list at all.
+    fn children(&self, queue: &QueueReport) -> Option<Queues> {
+        let of_queue = |q: &&QueueReport| q.parent.as_deref() == Some(&*queue.path);
+        let children = self.view.queues.iter().map(|q| &**q).filter(of_queue);
+        (!queue.is_leaf).then(|| Queues {
+            queue: children.map(|q| self.queue(q)).collect(),
+        })
+    }
+
+    fn pending_containers(&self, queue: &QueueReport) -> u32 {
+        let inside = |app: &&AppReport| {
+            let rest = app.queue.strip_prefix(&*queue.path);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let apps = self.view.apps.iter().map(|app| &**app).filter(inside);
+        apps.map(|app| app.pending_containers).sum()
+    }
+
+    fn queue(&self, queue: &QueueReport) -> Queue {
+        let leaf = queue.is_leaf;
+        Queue {
+            kind: leaf.then_some("capacitySchedulerLeafQueueInfo"),
+            queue_path: queue.path.clone(),
+            capacity: percent(queue.capacity),
+            used_capacity: percent(queue.used_capacity),
+            max_capacity: maximum(queue.maximum_capacity),
+            absolute_capacity: absolute(queue.absolute_capacity),
+            absolute_max_capacity: absolute(queue.absolute_maximum_capacity),
+            absolute_used_capacity: absolute(queue.absolute_used_capacity),
+            weight: NOT_WEIGHTED,
+            normalized_weight: 0.0,
+            num_applications: queue.active_apps + queue.pending_apps,
+            max_parallel_apps: i32::MAX,
+            queue_name: queue.name.clone(),
+            is_absolute_resource: false,
+            state: queue.state.as_str(),
+            queues: self.children(queue),
+            resources_used: self.info(queue.used),
+            hide_reservation_queues: false,
+            node_labels: vec!["*"],
+            allocated_containers: queue.containers,
+            reserved_containers: 0,
+            pending_containers: self.pending_containers(queue),
+            capacities: self.capacities(queue),
+            resources: self.usages(queue),
+            min_effective_capacity: self.info(queue.guaranteed),
+            max_effective_capacity: self.info(queue.maximum),
+            maximum_allocation: self.maximum_allocation(),
+            queue_priority: 0,
+            ordering_policy_info: if leaf { "fifo" } else { "utilization" },
+            auto_create_child_queue_enabled: false,
+            mode: "percentage",
+            queue_type: if leaf { "leaf" } else { "parent" },
+            creation_method: "static",
+            auto_creation_eligibility: "off",
+            num_active_applications: leaf.then_some(queue.active_apps),
+            num_pending_applications: leaf.then_some(queue.pending_apps),
+            num_containers: leaf.then_some(queue.containers),
+            max_applications: leaf.then_some(queue.max_applications),
+            user_limit: leaf.then_some(queue.user_limit_percent),
+            user_limit_factor: leaf.then_some(queue.user_limit_factor),
+            am_resource_limit: leaf.then(|| self.info(queue.am_limit)),
+            used_am_resource: leaf.then(|| self.info(queue.am_used)),
+            // No preemption monitor runs, so Hadoop reports every queue as not preemptable.
+            preemption_disabled: leaf.then_some(true),
+            intra_queue_preemption_disabled: leaf.then_some(true),
+            is_auto_created_leaf_queue: leaf.then_some(false),
+        }
+    }
+
+    fn capacities(&self, queue: &QueueReport) -> Capacities {
+        Capacities {
+            queue_capacities_by_partition: vec![Capacity {
+                partition_name: "",
+                capacity: percent(queue.capacity),
+                used_capacity: percent(queue.used_capacity),
+                max_capacity: maximum(queue.maximum_capacity),
+                absolute_capacity: absolute(queue.absolute_capacity),
+                absolute_used_capacity: absolute(queue.absolute_used_capacity),
+                absolute_max_capacity: absolute(queue.absolute_maximum_capacity),
+                weight: NOT_WEIGHTED,
+                normalized_weight: 0.0,
+                effective_min_resource: self.info(queue.guaranteed),
+                effective_max_resource: self.info(queue.maximum),
+            }],
+        }
+    }
+
+    fn usages(&self, queue: &QueueReport) -> ResourceUsages {
+        ResourceUsages {
+            resource_usages_by_partition: vec![ResourceUsage {
+                partition_name: "",
+                used: self.info(queue.used),
+                // Reservations are not built yet.
+                reserved: self.info(Resource::ZERO),
+                pending: self.info(queue.pending),
+                am_used: queue.is_leaf.then(|| self.info(queue.am_used)),
+                am_limit: queue.is_leaf.then(|| self.info(queue.am_limit)),
+            }],
+        }
+    }
+}
