@@ -174,7 +174,7 @@ class Console:
 class Cluster:
     """A running pair: Heddle's by scripts/cluster, stock Hadoop's by oracle/stock.py."""
 
-    def __init__(self, target, directory, logs, nodes=2, keys=None):
+    def __init__(self, target, directory, logs, nodes=2, keys=None, options=()):
         self.target = target
         self.directory = directory
         self.logs = logs
@@ -185,7 +185,7 @@ class Cluster:
         else:
             self.entry = ["/usr/bin/python3", str(caches.HERE / "oracle" / "stock.py")]
         directory.mkdir(mode=0o711)
-        words = ["--nodes", str(nodes)]
+        words = ["--nodes", str(nodes), *map(str, options)]
         for key, value in (SHARED_KEYS | (keys or {})).items():
             words += ["-D", f"{key}={value}"]
         done = subprocess.run(self.command("start", *words), stdout=subprocess.PIPE,
@@ -341,10 +341,10 @@ class Bench:
         self._shared_error = None
         self._counter = 0
 
-    def fresh_cluster(self, nodes=1, keys=None):
-        """A cluster for one scenario alone."""
+    def fresh_cluster(self, nodes=1, keys=None, options=()):
+        """A cluster for one scenario alone; the options are further words for scripts/cluster start."""
         self._counter += 1
-        cluster = Cluster(self.target, self.base / f"cluster{self._counter}", self.logs, nodes, keys)
+        cluster = Cluster(self.target, self.base / f"cluster{self._counter}", self.logs, nodes, keys, options)
         self._clusters.append(cluster)
         return cluster
 
@@ -393,7 +393,7 @@ class Bench:
         made.chmod(0o644)
         return made
 
-    def spark(self, *words, mode="cluster", executors=1, conf=None, env=None, local_jars=True):
+    def spark(self, *words, mode="cluster", executors=1, conf=None, env=None, local_jars=True, cluster=None):
         """Starts spark-submit with small containers; returns the running client."""
         home = caches.spark_home()
         settings = {
@@ -415,7 +415,7 @@ class Bench:
             command += ["--conf", f"{key}={value}"]
         log = self.logs / f"{self.name}.spark-submit.log"
         python = caches.python_for_spark()
-        return Client(self.cluster, log, [*command, *words],
+        return Client(cluster or self.cluster, log, [*command, *words],
                       {"SPARK_HOME": str(home), "PYSPARK_PYTHON": python} | (env or {}))
 
     def close(self, keep):

@@ -36,8 +36,7 @@ def run_one(bench, check, target):
     bench.name = check.name.replace("/", "-")
     details = bench.logs / f"{bench.name}.txt"
     try:
-        check.function(bench)
-        return "PASS", ""
+        return "PASS", check.function(bench) or ""
     except (harness.Skip, caches.MissingTool) as error:
         details.write_text(traceback.format_exc())
         return ("FAIL" if os.environ.get("CI") == "true" else "SKIP"), reason_of(error)

@@ -23,6 +23,7 @@ import org.apache.hadoop.yarn.api.records.LocalResourceVisibility;
 import org.apache.hadoop.yarn.api.records.NodeReport;
 import org.apache.hadoop.yarn.api.records.NodeState;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceInformation;
 import org.apache.hadoop.yarn.api.records.URL;
 import org.apache.hadoop.yarn.client.ClientRMProxy;
 import org.apache.hadoop.yarn.client.api.YarnClient;
@@ -146,6 +147,15 @@ final class Apps {
     return rows;
   }
 
+  /** Every type of a resource by the name that the client knows it under. */
+  static Map<String, Object> amounts(Resource resource) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    for (ResourceInformation one : resource.getResources()) {
+      fields.put(one.getName(), one.getValue());
+    }
+    return fields;
+  }
+
   static List<Object> nodes(YarnClient client) throws Exception {
     List<Object> rows = new ArrayList<>();
     for (NodeReport one : client.getNodeReports(NodeState.values())) {
@@ -156,6 +166,8 @@ final class Apps {
       fields.put("containers", one.getNumContainers());
       fields.put("used_mb", one.getUsed().getMemorySize());
       fields.put("memory_mb", one.getCapability().getMemorySize());
+      fields.put("resources", amounts(one.getCapability()));
+      fields.put("used", amounts(one.getUsed()));
       rows.add(fields);
     }
     return rows;

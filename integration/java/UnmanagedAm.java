@@ -133,9 +133,12 @@ final class UnmanagedAm {
     List<ResourceRequest> asks = new ArrayList<>();
     if (request.hasNonNull("asks")) {
       for (JsonNode ask : request.get("asks")) {
+        Resource size = Resource.newInstance(Apps.number(ask, "memory", 256), Apps.number(ask, "vcores", 1));
+        if (ask.hasNonNull("resources")) {
+          ask.get("resources").fields().forEachRemaining(e -> size.setResourceValue(e.getKey(), e.getValue().asLong()));
+        }
         ResourceRequest one = ResourceRequest.newInstance(
-            Priority.newInstance(Apps.number(ask, "priority", 1)), Apps.text(ask, "name", "*"),
-            Resource.newInstance(Apps.number(ask, "memory", 256), Apps.number(ask, "vcores", 1)),
+            Priority.newInstance(Apps.number(ask, "priority", 1)), Apps.text(ask, "name", "*"), size,
             Apps.number(ask, "count", 1), !ask.hasNonNull("relax") || ask.get("relax").asBoolean());
         asks.add(one);
       }
@@ -163,6 +166,7 @@ final class UnmanagedAm {
       fields.put("http", one.getNodeHttpAddress());
       fields.put("memory", one.getResource().getMemorySize());
       fields.put("vcores", one.getResource().getVirtualCores());
+      fields.put("resources", Apps.amounts(one.getResource()));
       fields.put("priority", one.getPriority().getPriority());
       allocated.add(fields);
     }

@@ -19,7 +19,7 @@ class Check:
 
 
 def check(name, targets=BOTH):
-    """Registers a function of the bench as a check; its docstring is the summary."""
+    """Registers a function of the bench as a check; its docstring is the summary, a text it returns a detail."""
     def register(function):
         CHECKS.append(Check(name, targets, " ".join(function.__doc__.split()), function))
         return function
