@@ -151,7 +151,7 @@ impl Daemon {
         driver.tell(Event::Hosts(lists));
         let thread = spawn_driver(&settings, &context, rm)?;
         let roller = spawn_roller(&context);
-        match open_all(&settings, context, listener, started_wall_ms) {
+        match open_all(&settings, conf.clone(), context, listener, started_wall_ms) {
             Ok((ports, web)) => Ok(Self {
                 driver,
                 thread,
@@ -273,6 +273,7 @@ impl Starting {
 /// The RPC ports, then the pages.
 fn open_all(
     settings: &Settings,
+    conf: Configuration,
     context: Arc<Context>,
     listener: TcpListener,
     started_wall_ms: i64,
@@ -282,6 +283,7 @@ fn open_all(
     let state = State {
         context,
         started_wall_ms,
+        conf,
     };
     let web = Web::start(listener, state).map_err(StartError::Thread)?;
     Ok((starting, web))

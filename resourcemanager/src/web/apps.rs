@@ -7,7 +7,7 @@ use std::time::Instant;
 use actix_web::{
     HttpRequest, HttpResponse,
     http::{StatusCode, header},
-    web::{Bytes, Data, Path, Query},
+    web::{Bytes, Data, Path},
 };
 use rm_core::{
     Event, Reply,
@@ -18,11 +18,10 @@ use tokio::sync::oneshot;
 use yarn_types::{
     ApplicationId, ApplicationState, Resource, ResourceTypes, limits::CLIENT_TEXT_BYTES_MAX,
 };
+use yarn_web::{Format, Pairs};
 
 use super::{
-    State,
-    answer::Format,
-    dto,
+    State, busy, dto,
     filter::{BadQuery, Deselected, Filter},
 };
 use crate::{
@@ -32,9 +31,6 @@ use crate::{
 
 /// `hadoop.http.staticuser.user` where nobody says who calls.
 const STATIC_USER: &str = "dr.who";
-
-/// The query's names and values, in order.
-type Pairs = Query<Vec<(String, String)>>;
 
 fn app_id(format: Format, text: &str) -> Result<ApplicationId, HttpResponse> {
     text.parse()
@@ -59,7 +55,7 @@ pub(super) async fn apps(state: Data<State>, format: Format, query: Pairs) -> Ht
         Err(bad) => return refused(format, bad),
     };
     let Some(view) = state.context.driver.view().await else {
-        return format.busy();
+        return busy(format);
     };
     let queue = match filter.queue_path(view.queues.iter().map(|q| &**q)) {
         Ok(queue) => queue,
@@ -74,7 +70,7 @@ pub(super) async fn apps(state: Data<State>, format: Format, query: Pairs) -> Ht
         ids.into_iter().map(attempt).collect::<Vec<_>>()
     };
     let Some(attempts) = state.ask(attempts).await else {
-        return format.busy();
+        return busy(format);
     };
     let app = shown.iter().zip(&attempts);
     let app = app.map(|(app, a)| app_dto(&state, app, a.as_ref(), filter.deselected));
@@ -107,7 +103,7 @@ pub(super) async fn app(
         Some((app, attempt))
     });
     match found.await {
-        None => format.busy(),
+        None => busy(format),
         Some(None) => not_found(format, id),
         Some(Some((app, attempt))) => {
             format.ok("app", &app_dto(&state, &app, attempt.as_ref(), deselected))
@@ -127,7 +123,7 @@ pub(super) async fn attempts(
     };
     let found = state.ask(move |rm| Some((rm.app(id)?, rm.attempts(id)?)));
     match found.await {
-        None => format.busy(),
+        None => busy(format),
         Some(None) => not_found(format, id),
         Some(Some((app, attempts))) => {
             let app_attempt = attempts.iter().map(|a| attempt_dto(&app, a)).collect();
@@ -147,7 +143,7 @@ pub(super) async fn state_of(
         Err(answer) => return answer,
     };
     match state.ask(move |rm| rm.app(id)).await {
-        None => format.busy(),
+        None => busy(format),
         Some(None) => not_found(format, id),
         Some(Some(app)) => state_answer(format, StatusCode::OK, app.state),
     }
@@ -158,7 +154,7 @@ fn state_answer(format: Format, status: StatusCode, state: ApplicationState) -> 
         state: Some(state.to_string()),
         diagnostics: None,
     };
-    format.bare(status, "appstate", &body)
+    format.bare_with(status, "appstate", &body)
 }
 
 /// PUT `/apps/{app}/state`: a kill, or nothing when the application is in the state already.
@@ -179,7 +175,7 @@ pub(super) async fn put_state(
         Err(text) => return format.bad_request(&text),
     };
     let app = match state.ask(move |rm| rm.app(id)).await {
-        None => return format.busy(),
+        None => return busy(format),
         Some(None) => return not_found(format, id),
         Some(Some(app)) => app,
     };
@@ -203,7 +199,7 @@ pub(super) async fn put_state(
         diagnostics,
     };
     let done = match send(&state, kill).await {
-        None | Some(Err(Refusal::Busy)) => return format.busy(),
+        None | Some(Err(Refusal::Busy)) => return busy(format),
         Some(Err(Refusal::Reject(r))) if r.kind == rm_core::RejectKind::AccessControl => {
             let text = format!("Unauthorized attempt to kill appid {id} by remote user {user}");
             return HttpResponse::Forbidden()
@@ -214,7 +210,7 @@ pub(super) async fn put_state(
         Some(Ok(reply)) => matches!(*reply, Reply::KillCompleted(true)),
     };
     let Some(Some(app)) = state.ask(move |rm| rm.app(id)).await else {
-        return format.busy();
+        return busy(format);
     };
     if done {
         return state_answer(format, StatusCode::OK, app.state);

@@ -325,12 +325,3 @@ pub(super) struct Timeout {
     pub expiry_time: &'static str,
     pub remaining_time_in_seconds: i64,
 }
-
-/// `RemoteExceptionData`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct RemoteException {
-    pub exception: &'static str,
-    pub message: String,
-    pub java_class_name: &'static str,
-}

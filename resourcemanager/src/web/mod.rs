@@ -2,7 +2,6 @@
 //! May touch: the core's read model, actix-web.
 //! Must not: change anything.
 
-mod answer;
 mod apps;
 mod dto;
 mod dto_queues;
@@ -20,9 +19,13 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use actix_web::{App, HttpServer, dev::ServerHandle, middleware::DefaultHeaders, web};
+use actix_web::{
+    App, HttpResponse, HttpServer, dev::ServerHandle, middleware::DefaultHeaders, web,
+};
 use rm_core::Rm;
 use tokio::sync::oneshot;
+use yarn_conf::Configuration;
+use yarn_web::Format;
 
 use crate::rpc::Context;
 
@@ -32,6 +35,8 @@ pub struct State {
     pub context: Arc<Context>,
     /// Start, wall milliseconds.
     pub started_wall_ms: i64,
+    /// For `/conf`.
+    pub conf: Configuration,
 }
 
 impl State {
@@ -47,6 +52,11 @@ impl State {
         });
         told.await.ok().flatten()
     }
+}
+
+/// The core does not answer now.
+fn busy(format: Format) -> HttpResponse {
+    format.unavailable("ResourceManager is too busy")
 }
 
 /// The running server.
@@ -75,6 +85,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(both("/ws/v1/cluster/nodes").route(web::get().to(rest::nodes)))
         .service(both("/ws/v1/cluster/nodes/{node}").route(web::get().to(rest::node)))
         .route("/jmx", web::get().to(servlets::jmx))
+        .route("/conf", web::get().to(yarn_web::conf))
         .route("/isActive", web::get().to(servlets::is_active))
         .route("/proxy/{app}", web::get().to(proxy::proxy))
         .route("/proxy/{app}/{path:.*}", web::get().to(proxy::proxy))
@@ -91,6 +102,7 @@ async fn serve(
     state: State,
     tell: std::sync::mpsc::Sender<ServerHandle>,
 ) -> io::Result<()> {
+    let conf = web::Data::new(state.conf.clone());
     let state = web::Data::new(state);
     let app = move || {
         let headers = DefaultHeaders::new()
@@ -99,6 +111,7 @@ async fn serve(
             .add(("X-Frame-Options", "SAMEORIGIN"));
         App::new()
             .app_data(state.clone())
+            .app_data(conf.clone())
             .wrap(headers)
             .configure(routes)
     };

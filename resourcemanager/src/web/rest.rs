@@ -4,12 +4,13 @@
 
 use actix_web::{
     HttpResponse,
-    web::{Data, Path, Query},
+    web::{Data, Path},
 };
 use rm_core::view::NodeReport;
 use yarn_types::{ApplicationState, NodeId, NodeState, Resource};
+use yarn_web::{Format, Pairs};
 
-use super::{State, answer::Format, dto};
+use super::{State, busy, dto};
 use crate::rpc::HADOOP_VERSION;
 
 /// GET `/info`.
@@ -35,7 +36,7 @@ pub(super) async fn info(state: Data<State>, format: Format) -> HttpResponse {
 /// GET `/metrics`.
 pub(super) async fn metrics(state: Data<State>, format: Format) -> HttpResponse {
     let Some(view) = state.context.driver.view().await else {
-        return format.busy();
+        return busy(format);
     };
     let types = &state.context.types;
     let m = &view.metrics;
@@ -99,11 +100,7 @@ pub(super) async fn metrics(state: Data<State>, format: Format) -> HttpResponse 
 }
 
 /// GET `/nodes`: of all states when none is named.
-pub(super) async fn nodes(
-    state: Data<State>,
-    format: Format,
-    query: Query<Vec<(String, String)>>,
-) -> HttpResponse {
+pub(super) async fn nodes(state: Data<State>, format: Format, query: Pairs) -> HttpResponse {
     let mut wanted = Vec::new();
     let lists = query.iter().filter(|(key, _)| key == "states");
     for name in lists.flat_map(|(_, list)| list.split(',')) {
@@ -119,7 +116,7 @@ pub(super) async fn nodes(
         }
     }
     let Some(view) = state.context.driver.view().await else {
-        return format.busy();
+        return busy(format);
     };
     let shown = view.nodes.iter();
     let shown = shown.filter(|node| wanted.is_empty() || wanted.contains(&node.state));
@@ -135,7 +132,7 @@ pub(super) async fn node(state: Data<State>, format: Format, path: Path<String>)
     };
     let found = state.ask(move |rm| rm.node(&id)).await;
     match found {
-        None => format.busy(),
+        None => busy(format),
         Some(None) => format.not_found(&format!("nodeId, {path}, is not found")),
         Some(Some(node)) => format.ok("node", &node_dto(&state, &node)),
     }

@@ -5,10 +5,10 @@
 use actix_web::{HttpResponse, web::Data};
 use rm_core::view::{AppReport, QueueReport, View};
 use yarn_types::{Resource, ResourceTypes};
+use yarn_web::Format;
 
 use super::{
-    State,
-    answer::Format,
+    State, busy,
     dto::{ResourceInfo, ResourceUsage, ResourceUsages},
     dto_queues::{Capacities, Capacity, CapacityScheduler, Queue, Queues, Scheduler},
 };
@@ -19,7 +19,7 @@ const NOT_WEIGHTED: f32 = -1.0;
 /// GET `/scheduler`.
 pub(super) async fn scheduler(state: Data<State>, format: Format) -> HttpResponse {
     let Some(view) = state.context.driver.view().await else {
-        return format.busy();
+        return busy(format);
     };
     let tree = Tree {
         view: &view,
@@ -27,7 +27,7 @@ pub(super) async fn scheduler(state: Data<State>, format: Format) -> HttpRespons
     };
     match view.queues.iter().find(|queue| queue.parent.is_none()) {
         Some(root) => format.ok("scheduler", &tree.scheduler(root)),
-        None => format.busy(),
+        None => busy(format),
     }
 }
 

@@ -15,7 +15,8 @@ use actix_web::{
 };
 use serde::Serialize;
 
-use super::dto::RemoteException;
+/// The query's names and values, in order.
+pub type Pairs = actix_web::web::Query<Vec<(String, String)>>;
 
 const JSON: &str = "application/json;charset=utf-8";
 const XML: &str = "application/xml;charset=utf-8";
@@ -25,7 +26,7 @@ const SUBTYPES: [&str; 2] = ["capacityScheduler", "capacitySchedulerLeafQueueInf
 
 /// What the caller reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Format {
+pub enum Format {
     /// Also when there is no `Accept`.
     Json,
     /// `application/xml`.
@@ -47,13 +48,22 @@ impl FromRequest for Format {
     }
 }
 
+/// `RemoteExceptionData`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RemoteException {
+    exception: &'static str,
+    message: String,
+    java_class_name: &'static str,
+}
+
 /// Java class of a refusal.
 #[derive(Clone, Copy)]
-pub(super) struct Class(&'static str);
+struct Class(&'static str);
 
-pub(super) const BAD_REQUEST: Class = Class("org.apache.hadoop.yarn.webapp.BadRequestException");
-pub(super) const NOT_FOUND: Class = Class("org.apache.hadoop.yarn.webapp.NotFoundException");
-pub(super) const ILLEGAL_ARGUMENT: Class = Class("java.lang.IllegalArgumentException");
+const BAD_REQUEST: Class = Class("org.apache.hadoop.yarn.webapp.BadRequestException");
+const NOT_FOUND: Class = Class("org.apache.hadoop.yarn.webapp.NotFoundException");
+const ILLEGAL_ARGUMENT: Class = Class("java.lang.IllegalArgumentException");
 const NOT_ACCEPTABLE: Class = Class("javax.ws.rs.NotAcceptableException");
 const RETRIABLE: Class = Class("org.apache.hadoop.ipc.RetriableException");
 
@@ -89,7 +99,12 @@ impl Format {
     }
 
     /// `body` without a key in JSON, in XML within the element `root`.
-    pub fn bare(
+    pub fn bare(self, root: &'static str, body: &impl Serialize) -> HttpResponse {
+        self.bare_with(StatusCode::OK, root, body)
+    }
+
+    /// [`Format::bare`] with another status.
+    pub fn bare_with(
         self,
         status: StatusCode,
         root: &'static str,
@@ -104,8 +119,8 @@ impl Format {
 
     fn answer(self, status: StatusCode, root: &'static str, body: &impl Serialize) -> HttpResponse {
         match self {
-            Self::Json => self.bare(status, root, &BTreeMap::from([(root, body)])),
-            Self::Xml => self.bare(status, root, body),
+            Self::Json => self.bare_with(status, root, &BTreeMap::from([(root, body)])),
+            Self::Xml => self.bare_with(status, root, body),
         }
     }
 
@@ -125,7 +140,7 @@ impl Format {
     }
 
     /// `RemoteException` of `class`.
-    pub fn refuse(self, status: StatusCode, class: Class, message: String) -> HttpResponse {
+    fn refuse(self, status: StatusCode, class: Class, message: String) -> HttpResponse {
         let body = RemoteException {
             exception: class.0.rsplit('.').next().unwrap_or(class.0),
             message,
@@ -151,10 +166,10 @@ impl Format {
         self.refuse(StatusCode::NOT_FOUND, NOT_FOUND, message)
     }
 
-    /// The core does not answer now.
-    pub fn busy(self) -> HttpResponse {
-        let text = "ResourceManager is too busy".to_owned();
-        self.refuse(StatusCode::SERVICE_UNAVAILABLE, RETRIABLE, text)
+    /// The daemon cannot answer now; the caller may try again.
+    pub fn unavailable(self, message: &str) -> HttpResponse {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        self.refuse(status, RETRIABLE, message.to_owned())
     }
 }
 
