@@ -159,6 +159,7 @@ pub async fn start(options: Options) -> Result<Node, BootError> {
     let unsafe_no_isolation = options.unsafe_no_isolation;
     open(
         settings,
+        conf,
         binaries,
         options.endpoints_file,
         unsafe_no_isolation,
@@ -168,6 +169,7 @@ pub async fn start(options: Options) -> Result<Node, BootError> {
 
 async fn open(
     settings: Settings,
+    conf: Configuration,
     binaries: Binaries,
     endpoints_file: Option<PathBuf>,
     unsafe_no_isolation: bool,
@@ -191,7 +193,7 @@ async fn open(
         look.await.map_err(|e| BootError::Other(e.to_string()))?
     };
     let devices = devices(&settings, unsafe_no_isolation).await?;
-    let (server, web) = ports.serve_web(&settings, &inbox, started_wall_ms, &devices)?;
+    let (server, web) = ports.serve_web(&settings, conf, &inbox, started_wall_ms, &devices)?;
     let http = (&id, http_port);
     let tools = tools(&settings, http, &inbox, &keys, binaries, deleter, &devices);
     let watched = Arc::clone(&tools.monitor);
@@ -275,11 +277,13 @@ impl Ports {
     fn serve_web(
         self,
         settings: &Settings,
+        conf: Configuration,
         inbox: &Inbox,
         started_wall_ms: i64,
         devices: &Devices,
     ) -> Result<(Server, actix_web::dev::ServerHandle), BootError> {
         let site = web::Site {
+            conf,
             inbox: inbox.clone(),
             node: self.id,
             http_port: self.http_port,

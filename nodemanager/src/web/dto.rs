@@ -1,15 +1,8 @@
-//! JSON of `/ws/v1/node`, field names as Hadoop's NMWebServices.
+//! Bodies of `/ws/v1/node`, field names as Hadoop's NMWebServices.
 //! May touch: records.
 //! Must not: ask anybody anything.
 
 use serde::Serialize;
-
-/// Root of `/info`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct NodeInfoRoot {
-    pub node_info: NodeInfo,
-}
 
 /// `NodeInfo`. The totals are what the node offers, not what is used.
 #[derive(Serialize)]
@@ -41,23 +34,11 @@ pub(super) struct NodeInfo {
     pub gpu_isolation: String,
 }
 
-/// Root of `/containers`.
-#[derive(Serialize)]
-pub(super) struct ContainersRoot {
-    pub containers: Containers,
-}
-
 /// List of containers; absent when empty, as in 3.5.
 #[derive(Serialize)]
 pub(super) struct Containers {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub container: Vec<ContainerInfo>,
-}
-
-/// Root of `/containers/{id}`.
-#[derive(Serialize)]
-pub(super) struct ContainerRoot {
-    pub container: ContainerInfo,
 }
 
 /// `ContainerInfo`.
@@ -82,18 +63,45 @@ pub(super) struct ContainerInfo {
     pub cgroups: Vec<String>,
 }
 
-/// `RemoteExceptionData`: how Hadoop's REST says no.
+/// `AppsInfo`; absent when empty, as in 3.5.
 #[derive(Serialize)]
-pub(super) struct RemoteExceptionRoot {
-    #[serde(rename = "RemoteException")]
-    pub remote_exception: RemoteExceptionDto,
+pub(super) struct Apps {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub app: Vec<AppInfo>,
 }
 
-/// Body of [`RemoteExceptionRoot`].
+/// `AppInfo`.
+#[derive(Serialize)]
+pub(super) struct AppInfo {
+    pub id: String,
+    pub state: &'static str,
+    pub user: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub containerids: Vec<String>,
+}
+
+/// The list of `NMContainerLogsInfo` of one container.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct RemoteExceptionDto {
-    pub exception: &'static str,
-    pub message: String,
-    pub java_class_name: &'static str,
+pub(super) struct ContainerLogsList {
+    pub container_logs_info: Vec<ContainerLogs>,
+}
+
+/// `NMContainerLogsInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ContainerLogs {
+    pub container_log_info: Vec<ContainerLogFile>,
+    pub log_aggregation_type: &'static str,
+    pub container_id: String,
+    pub node_id: String,
+}
+
+/// `ContainerLogFileInfo`: texts, all of them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ContainerLogFile {
+    pub file_name: String,
+    pub file_size: String,
+    pub last_modified_time: String,
 }

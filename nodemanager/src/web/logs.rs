@@ -19,6 +19,7 @@ use actix_web::{
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use yarn_types::ContainerId;
+use yarn_web::escape;
 
 use super::{Site, pages};
 use crate::exec::{
@@ -135,7 +136,7 @@ pub(super) async fn list(site: web::Data<Site>, path: web::Path<(String, String)
              is {bytes} bytes.</a></p>",
             encode(&user),
             encode(&name),
-            pages::escape(&name)
+            escape(&name)
         );
     }
     pages::html(&format!("Logs for {id}"), &body)
@@ -187,7 +188,7 @@ pub(super) async fn page(
     let _ = writeln!(
         body,
         "<pre>{}</pre>",
-        pages::escape(&String::from_utf8_lossy(&text))
+        escape(&String::from_utf8_lossy(&text))
     );
     pages::html(&format!("{name} of {id}"), &body)
 }

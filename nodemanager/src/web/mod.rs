@@ -11,7 +11,8 @@ mod rest;
 
 use std::{net::TcpListener, path::PathBuf, sync::Arc};
 
-use actix_web::{App, HttpServer, dev::Server, web};
+use actix_web::{App, HttpServer, dev::Server, middleware::DefaultHeaders, web};
+use yarn_conf::Configuration;
 use yarn_types::{NodeId, Resource, ResourceTypes};
 
 use crate::{driver::Inbox, gpu::LastReading, isolation::Guard, settings::MonitorSettings};
@@ -19,6 +20,8 @@ use crate::{driver::Inbox, gpu::LastReading, isolation::Guard, settings::Monitor
 /// What the pages show.
 #[derive(Clone, Debug)]
 pub struct Site {
+    /// For `/conf`.
+    pub conf: Configuration,
     /// The core.
     pub inbox: Inbox,
     /// Id of the node.
@@ -55,8 +58,20 @@ impl Site {
 /// # Errors
 /// The socket cannot be used.
 pub fn server(site: Site, listener: TcpListener) -> std::io::Result<Server> {
+    let conf = web::Data::new(site.conf.clone());
     let site = web::Data::new(site);
-    let server = HttpServer::new(move || App::new().app_data(site.clone()).configure(routes))
+    let app = move || {
+        let headers = DefaultHeaders::new()
+            .add(("Cache-Control", "no-cache"))
+            .add(("X-Content-Type-Options", "nosniff"))
+            .add(("X-Frame-Options", "SAMEORIGIN"));
+        App::new()
+            .app_data(site.clone())
+            .app_data(conf.clone())
+            .wrap(headers)
+            .configure(routes)
+    };
+    let server = HttpServer::new(app)
         .workers(2)
         .disable_signals()
         .shutdown_timeout(1)
@@ -69,6 +84,7 @@ fn routes(config: &mut web::ServiceConfig) {
     let log = |path: &str| web::resource([path.to_owned(), format!("{path}/")]);
     config
         .route("/", web::get().to(pages::to_node))
+        .route("/conf", web::get().to(yarn_web::conf))
         .route("/node", web::get().to(pages::node))
         .service(log("/node/containerlogs/{id}/{user}").route(web::get().to(logs::list)))
         .service(log("/node/containerlogs/{id}/{user}/{file}").route(web::get().to(logs::page)))
@@ -77,6 +93,9 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(log("/ws/v1/node/resources/{name}").route(web::get().to(resources::resource)))
         .service(log("/ws/v1/node/containers").route(web::get().to(rest::containers)))
         .service(log("/ws/v1/node/containers/{id}").route(web::get().to(rest::container)))
+        .service(log("/ws/v1/node/apps").route(web::get().to(rest::apps)))
+        .service(log("/ws/v1/node/apps/{id}").route(web::get().to(rest::app)))
+        .service(log("/ws/v1/node/containers/{id}/logs").route(web::get().to(rest::container_logs)))
         .service(log("/ws/v1/node/containers/{id}/logs/{file}").route(web::get().to(logs::text)))
         .service(log("/ws/v1/node/containerlogs/{id}/{file}").route(web::get().to(logs::text)));
 }

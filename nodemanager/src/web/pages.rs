@@ -6,23 +6,9 @@ use std::fmt::Write as _;
 
 use actix_web::{HttpResponse, http::header, web};
 
-use super::Site;
+use yarn_web::escape;
 
-/// `text` with what HTML gives a meaning replaced.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
+use super::Site;
 
 /// A page; `body` is HTML already.
 pub(super) fn html(title: &str, body: &str) -> HttpResponse {

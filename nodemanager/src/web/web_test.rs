@@ -16,6 +16,7 @@ fn serve(logs: &Path) -> (String, actix_web::dev::ServerHandle) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let http_port = listener.local_addr().unwrap().port();
     let site = Site {
+        conf: Configuration::of([("some.password", "hidden")]),
         inbox,
         node: NodeId::new("127.0.0.1", 1),
         http_port,
@@ -131,6 +132,19 @@ async fn no_name_leaves_the_log_directory() {
 }
 
 #[tokio::test]
+async fn the_configuration_is_shown_without_secrets() {
+    let root = logs();
+    let (base, handle) = serve(root.path());
+    let (status, body) = get(&format!("{base}/conf?name=some.password")).await;
+    assert_eq!(status, 200);
+    assert!(
+        body.contains("&lt;redacted&gt;") && !body.contains("hidden"),
+        "{body}"
+    );
+    handle.stop(false).await;
+}
+
+#[tokio::test]
 async fn an_unknown_container_is_told_in_hadoops_words() {
     let root = logs();
     let (base, handle) = serve(root.path());
@@ -138,5 +152,43 @@ async fn an_unknown_container_is_told_in_hadoops_words() {
     let (status, body) = get(&format!("{base}/node/containerlogs/{other}/alice")).await;
     assert_eq!(status, 404);
     assert!(body.starts_with("Unknown container."), "{body}");
+    handle.stop(false).await;
+}
+
+#[tokio::test]
+async fn the_logs_of_a_container_are_listed_without_links() {
+    let root = logs();
+    let (base, handle) = serve(root.path());
+    let (status, body) = get(&format!("{base}/ws/v1/node/containers/{ID}/logs")).await;
+    assert_eq!(status, 200);
+    let list: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let one = &list["containerLogsInfo"][0];
+    assert_eq!(one["containerId"], ID);
+    assert_eq!(one["nodeId"], "127.0.0.1:1");
+    assert_eq!(one["logAggregationType"], "LOCAL");
+    let files = one["containerLogInfo"].as_array().unwrap();
+    assert_eq!(files.len(), 1, "{body}");
+    assert_eq!(files[0]["fileName"], "stderr");
+    assert_eq!(files[0]["fileSize"], "14");
+    let other = "container_1700000000000_0001_01_000009";
+    let (status, body) = get(&format!("{base}/ws/v1/node/containers/{other}/logs")).await;
+    assert_eq!(status, 404);
+    assert!(
+        body.starts_with("{\"RemoteException\":{\"exception\":\"NotFoundException\""),
+        "{body}"
+    );
+    for (path, status) in [
+        ("containers/x", 400),
+        ("containers/x/logs", 400),
+        ("apps/x", 400),
+        ("apps?state=DEAD", 400),
+        ("apps?user=", 400),
+        // The core is gone.
+        ("apps", 503),
+        ("info", 503),
+    ] {
+        let (got, body) = get(&format!("{base}/ws/v1/node/{path}")).await;
+        assert_eq!(got, status, "{path}: {body}");
+    }
     handle.stop(false).await;
 }
