@@ -11,7 +11,7 @@ use yarn_types::{
 };
 
 use crate::{
-    Action, Event, HeartbeatAnswer, Nm, NmConf, StartSpec,
+    Action, Event, HeartbeatAnswer, Nm, NmConf, NodeAction, StartSpec,
     container::State,
     event::CallId,
     nm::tests::{Bench, RM, app, beat, cid, conf, spec},
@@ -217,6 +217,27 @@ fn a_stock_resource_manager_learns_the_number_by_another_registration() {
     let effects = b.apply(reading(&[0, 1, 2]));
     assert_eq!(registration(&effects), Some((3, 3)), "{effects:?}");
     assert_eq!(b.state(1), State::Running, "nobody ends by that");
+}
+
+#[test]
+fn a_registration_lists_every_device_and_who_holds_which() {
+    let mut b = node(Some(4));
+    run(&mut b, 1, granted(1, &[(1, 7)]));
+    b.at(1000);
+    let effects = b.beat(HeartbeatAnswer {
+        action: NodeAction::Resync,
+        ..beat(2)
+    });
+    assert_eq!(registration(&effects), Some((4, 4)));
+    let held = effects.iter().find_map(|a| match a {
+        Action::Register { containers, .. } => Some(containers[0].gpus.clone()),
+        _ => None,
+    });
+    let grant = DeviceGrant {
+        uuid: uuid(1),
+        epoch: 7,
+    };
+    assert_eq!(held, Some(vec![grant]));
 }
 
 #[test]
