@@ -73,6 +73,11 @@ def need_isolation(version):
         raise Skip(f"no hierarchy for device rules of cgroup {version} is mounted")
 
 
+def unless_isolated():
+    """The option with which GPUs are counted even where nothing can be isolated."""
+    return [] if os.geteuid() == 0 and mount_of("v1") else ["--unsafe-no-isolation"]
+
+
 def both_versions(name):
     """Registers a function of bench and version as two checks, one for each version of cgroups."""
     def register(function):
@@ -161,14 +166,14 @@ def require_free(bench, cluster, nodes=("node1",)):
     wait_for("no GPU to be assigned", lambda: not any(cards(cluster, name)["assignedGpuDevices"] for name in nodes))
 
 
-def seen_by(bench, master, granted, env=None):
-    """What a container sees: nodes, environment, nvidia-smi."""
+def seen_by(bench, master, granted, env=None, folder=None):
+    """What a container sees: the nodes in a folder, environment, nvidia-smi."""
     out = bench.folder("seen")
-    folder, _ = devices(bench)
+    folder = folder or bench.folder("none")
     script = bench.script(f"{PYTHON} {bench.base}/jobs/devices.py {folder} > {out}/table\nenv > {out}/env\n"
                           f"nvidia-smi -L > {out}/list\n"
                           f"nvidia-smi --query-gpu=index,uuid --format=csv,noheader > {out}/query\n"
-                          f"ls $HEDDLE_DEV_DIR > {out}/dev\nexit 0\n")
+                          "exit 0\n")
     status = master.end_of(master.run(script, granted, env=env or {}))
     require(status["exit"] == 0, f"ended {status}")
     texts = {file.name: file.read_text() for file in out.iterdir()}
@@ -235,7 +240,7 @@ def tables(bench, version):
         for count, container in granted.items():
             who = f"{container['container']} ({count} GPUs)"
             require(container["resources"].get(GPU, 0) == count, f"{who} got {container['resources']}")
-            seen = seen_by(bench, master, container, HOSTILE)
+            seen = seen_by(bench, master, container, HOSTILE, folder)
             uuids = [one for one in seen["env"]["NVIDIA_VISIBLE_DEVICES"].split(",") if one in MINOR_OF]
             require(len(uuids) == count, f"{who} is told {seen['env']['NVIDIA_VISIBLE_DEVICES']}")
             require_told(seen, uuids, who)
@@ -263,6 +268,28 @@ def orphan(bench, version):
             require_table(json.loads(out.read_text()), free, [MINOR_OF[own]] if count else [], "an orphan")
 
 
+@both_versions("gpu/further-nodes")
+def further_nodes(bench, version):
+    """a node of the administrator's list is open in every container, the next one is closed; one that is missing is
+    named in the diagnostics."""
+    devices(bench)  # skips where no node can be made
+    folder = bench.folder("further")
+    for minor in (7, 8):
+        os.mknod(folder / f"further{minor}", stat.S_IFCHR | 0o666, os.makedev(240, minor))
+        (folder / f"further{minor}").chmod(0o666)
+    cluster = bench.fresh_cluster(options=["--gpus", 1, "--cgroup", version], keys=KEYS | {
+        "yarn.nodemanager.heddle.devices.allowed": f"{folder}/further7,{folder}/absent"})
+    out = bench.path("table")
+    with Master(OwnBench(bench, cluster), "further") as master:
+        status = master.end_of(master.run(bench.script(
+            f"{PYTHON} {bench.base}/jobs/devices.py {folder} > {out}\nexit 3\n")))
+        require(status["exit"] == 3, f"ended {status}")
+        require_match(rf"{folder}/absent", status["diagnostics"], "the diagnostics")
+    table = json.loads(out.read_text())
+    require(table["further8"] == "EPERM" and table["further7"] != "EPERM", f"the container sees {table}")
+    cluster.stop()
+
+
 def isolator():
     """The built gpu-isolator."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or caches.REPOSITORY / "target")
@@ -280,7 +307,7 @@ def log_lines(cluster, *words):
     return [line for line in lines if all(word in line for word in words)]
 
 
-@both_versions("gpu/restored")
+@both_versions("gpu/rules-restored")
 def restored(bench, version):
     """rules that gpu-isolator undo took from a running container are set again and logged once each time."""
     folder, free = devices(bench)
@@ -405,8 +432,8 @@ def rest(bench):
 def eight_asks(bench):
     """Eight one-GPU asks without a host are granted on one node of eight cards, each another; a ninth gets the first
     that comes free."""
-    need_isolation("v1")
-    cluster = bench.fresh_cluster(keys=KEYS | {"yarn.nodemanager.resource.cpu-vcores": "16"}, options=["--gpus", 8])
+    cluster = bench.fresh_cluster(keys=KEYS | {"yarn.nodemanager.resource.cpu-vcores": "16"},
+                                  options=["--gpus", 8, *unless_isolated()])
     with Master(OwnBench(bench, cluster), "eight") as master:
         marks = {}
 
@@ -432,6 +459,43 @@ def eight_asks(bench):
     cluster.stop()
 
 
+@both_versions("gpu/node-killed")
+def node_killed(bench, version):
+    """a NodeManager that dies and returns ends its predecessor's containers and offers all cards again, isolated
+    as before."""
+    folder, free = devices(bench)
+    cluster = bench.fresh_cluster(keys=KEYS, options=["--topology", bench.file("topology.toml", topology()),
+                                                      "--cgroup", version])
+    with Master(OwnBench(bench, cluster), "node dies") as master:
+        container, _, pid = holder(bench, master)
+        revival = cluster.kill_daemon("node1")
+        require(running(pid), "the container died with its NodeManager")
+        cluster.revive("node1", revival)
+        require(master.end_of(container)["exit"] == -100, f"ended {master.finished}")
+        wait_for("the predecessor's container to end", lambda: not running(pid))
+        seen = seen_by(bench, master, ask(master, len(MINORS)), folder=folder)
+        require_table(seen["table"], free, MINORS, "a container of the new NodeManager")
+        groups = [path.name for top in cgroups_of(cluster) for path in top.glob("*/container_*")]
+        require(container not in groups, f"cgroups are left: {groups}")
+    cluster.stop()
+    require(not cgroups_of(cluster), f"cgroups are left: {cgroups_of(cluster)}")
+
+
+@check("gpu/resourcemanager-restarts", targets=HEDDLE)
+def resourcemanager_restarts(bench):
+    """A new ResourceManager learns of the cards from the node, which ends the old containers: all can be had again."""
+    cluster = bench.fresh_cluster(keys=KEYS, options=["--gpus", 4, *unless_isolated()])
+    master = Master(OwnBench(bench, cluster), "master restarts")
+    mark = bench.path("pid")
+    master.run(f"echo $$ > {mark}.new; mv {mark}.new {mark}; exec sleep 623", ask(master, 3))
+    pid = wait_for("the process", lambda: mark.exists() and mark.read_text().strip())
+    cluster.revive("rm", cluster.kill_daemon("rm"))
+    wait_for("the old container to end", lambda: not running(pid))
+    wait_for("the ResourceManager to count 4 GPUs", lambda: gpus_in(cluster) == 4)
+    require_free(bench, cluster)
+    cluster.stop()
+
+
 @both_versions("gpu/memory")
 def memory(bench, version):
     """with memory cgroups the kernel kills a container over its memory: -104 and Hadoop's sentence, and its
@@ -453,8 +517,7 @@ def memory(bench, version):
 @check("gpu/alias", targets=HEDDLE)
 def alias(bench):
     """Where the configuration calls the type GPU, a client's GPU is a card, and it gets its spelling back."""
-    need_isolation("v1")
-    cluster = bench.fresh_cluster(options=["--gpus", 2], keys=KEYS | {
+    cluster = bench.fresh_cluster(options=["--gpus", 2, *unless_isolated()], keys=KEYS | {
         "yarn.resource-types": "GPU", "yarn.nodemanager.resource-plugins": "GPU"})
     with Master(OwnBench(bench, cluster), "alias") as master:
         granted = master.containers(resources={"GPU": 2})[0]

@@ -156,7 +156,7 @@ def _integration(name, total):
             return False
         verdict, test, reason = found.groups()
         if verdict == "PASS":
-            total.ok(test)
+            total.ok(f"{test}: {reason}" if reason else test)
         elif verdict == "FAIL":
             total.fail(test, reason or "no reason given")
         else:
