@@ -85,9 +85,8 @@ pub(super) async fn containers(site: web::Data<Site>, format: Format) -> HttpRes
     format.ok("containers", &Containers { container })
 }
 
-fn container_id(format: Format, text: &str) -> Result<ContainerId, HttpResponse> {
-    text.parse()
-        .map_err(|_| format.bad_request(&format!("invalid container id, {text}")))
+fn bad_container(format: Format, text: &str) -> HttpResponse {
+    format.bad_request(&format!("invalid container id, {text}"))
 }
 
 /// GET `/ws/v1/node/containers/{id}`.
@@ -96,9 +95,8 @@ pub(super) async fn container(
     format: Format,
     id: web::Path<String>,
 ) -> HttpResponse {
-    let known = match container_id(format, &id) {
-        Ok(known) => known,
-        Err(answer) => return answer,
+    let Ok(known) = id.parse::<ContainerId>() else {
+        return bad_container(format, &id);
     };
     let found = site
         .inbox
@@ -122,9 +120,8 @@ pub(super) async fn container_logs(
     format: Format,
     id: web::Path<String>,
 ) -> HttpResponse {
-    let known = match container_id(format, &id) {
-        Ok(known) => known,
-        Err(answer) => return answer,
+    let Ok(known) = id.parse::<ContainerId>() else {
+        return bad_container(format, &id);
     };
     let node_id = site.node.to_string();
     let files = web::block(move || log_files(&site, known)).await;

@@ -32,9 +32,8 @@ use crate::{
 /// `hadoop.http.staticuser.user` where nobody says who calls.
 const STATIC_USER: &str = "dr.who";
 
-fn app_id(format: Format, text: &str) -> Result<ApplicationId, HttpResponse> {
-    text.parse()
-        .map_err(|_| format.bad_request(&format!("Invalid ApplicationId: {text}")))
+fn bad_id(format: Format, text: &str) -> HttpResponse {
+    format.bad_request(&format!("Invalid ApplicationId: {text}"))
 }
 
 fn not_found(format: Format, id: ApplicationId) -> HttpResponse {
@@ -84,9 +83,8 @@ pub(super) async fn app(
     path: Path<String>,
     query: Pairs,
 ) -> HttpResponse {
-    let id = match app_id(format, &path) {
-        Ok(id) => id,
-        Err(answer) => return answer,
+    let Ok(id) = path.parse::<ApplicationId>() else {
+        return bad_id(format, &path);
     };
     let only: Vec<_> = query
         .iter()
@@ -117,9 +115,8 @@ pub(super) async fn attempts(
     format: Format,
     path: Path<String>,
 ) -> HttpResponse {
-    let id = match app_id(format, &path) {
-        Ok(id) => id,
-        Err(answer) => return answer,
+    let Ok(id) = path.parse::<ApplicationId>() else {
+        return bad_id(format, &path);
     };
     let found = state.ask(move |rm| Some((rm.app(id)?, rm.attempts(id)?)));
     match found.await {
@@ -138,9 +135,8 @@ pub(super) async fn state_of(
     format: Format,
     path: Path<String>,
 ) -> HttpResponse {
-    let id = match app_id(format, &path) {
-        Ok(id) => id,
-        Err(answer) => return answer,
+    let Ok(id) = path.parse::<ApplicationId>() else {
+        return bad_id(format, &path);
     };
     match state.ask(move |rm| rm.app(id)).await {
         None => busy(format),
@@ -166,9 +162,8 @@ pub(super) async fn put_state(
     request: HttpRequest,
     body: Bytes,
 ) -> HttpResponse {
-    let id = match app_id(format, &path) {
-        Ok(id) => id,
-        Err(answer) => return answer,
+    let Ok(id) = path.parse::<ApplicationId>() else {
+        return bad_id(format, &path);
     };
     let target = match read_state(&request, &body) {
         Ok(target) => target,

@@ -2,6 +2,8 @@
 //! May touch: serde, resource types.
 //! Must not: hold logic.
 
+#![allow(clippy::struct_field_names, reason = "Hadoop's own field names")]
+
 use serde::{Deserialize, Serialize};
 use yarn_types::{Resource, ResourceType, ResourceTypes};
 
@@ -75,7 +77,6 @@ pub(super) struct ClusterMetrics {
 }
 
 /// `AppInfo`.
-#[allow(clippy::struct_field_names, reason = "Hadoop's own field names")]
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct App {

@@ -2,6 +2,8 @@
 //! May touch: serde.
 //! Must not: hold logic.
 
+#![allow(clippy::struct_field_names, reason = "Hadoop's own field names")]
+
 use serde::Serialize;
 
 use super::dto::{ResourceInfo, ResourceUsages};

@@ -6,6 +6,7 @@ mod apps;
 mod dto;
 mod dto_queues;
 mod filter;
+mod overview;
 mod pages;
 mod proxy;
 mod rest;
@@ -90,8 +91,8 @@ fn routes(config: &mut web::ServiceConfig) {
         .route("/proxy/{app}", web::get().to(proxy::proxy))
         .route("/proxy/{app}/{path:.*}", web::get().to(proxy::proxy))
         .route("/", web::get().to(pages::root))
-        .route("/cluster", web::get().to(pages::cluster))
-        .route("/cluster/apps", web::get().to(pages::cluster))
+        .route("/cluster", web::get().to(overview::overview))
+        .route("/cluster/apps", web::get().to(overview::overview))
         .route("/cluster/nodes", web::get().to(pages::nodes))
         .route("/cluster/app/{app}", web::get().to(pages::app));
 }

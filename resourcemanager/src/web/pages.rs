@@ -1,4 +1,4 @@
-//! Plain pages: applications, nodes, one application.
+//! Plain pages: nodes, one application, what is wrong.
 //! May touch: the core's read model.
 //! Must not: put a text into a page without escaping it.
 
@@ -11,30 +11,18 @@ use actix_web::{
 };
 use rm_core::view::{GpuReport, NodeReport};
 use yarn_types::{ApplicationId, gpu::GpuHealth};
+use yarn_web::escape;
 
-use super::State;
+use super::{State, overview::STYLE};
 use crate::rpc::app_urls;
-
-/// `text` for the inside of an element or attribute.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            _ => out.push(c),
-        }
-    }
-    out
-}
 
 fn page(status: StatusCode, title: &str, body: &str) -> HttpResponse {
     let title = escape(title);
     let page = format!(
-        "<!DOCTYPE html><html><head><meta charset=\"utf-8\"><title>{title}</title></head><body><p><a href=\"/cluster\">Applications</a> <a href=\"/cluster/nodes\">Nodes</a></p><h1>{title}</h1>{body}</body></html>\n"
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <link rel=\"icon\" href=\"data:,\"><title>{title}</title><style>{STYLE}</style></head>\n\
+         <body><nav><a href=\"/cluster\">Cluster</a><a href=\"/cluster/nodes\">Nodes</a></nav>\
+         <h1>{title}</h1>{body}</body></html>\n"
     );
     HttpResponse::build(status)
         .content_type("text/html; charset=utf-8")
@@ -50,7 +38,8 @@ pub(super) fn problem(status: StatusCode, text: &str) -> HttpResponse {
     )
 }
 
-fn busy() -> HttpResponse {
+/// The core does not answer now.
+pub(super) fn busy() -> HttpResponse {
     problem(
         StatusCode::SERVICE_UNAVAILABLE,
         "ResourceManager is too busy",
@@ -58,9 +47,10 @@ fn busy() -> HttpResponse {
 }
 
 /// A link to `http://address`, or the text alone when the address is none.
-fn link(url: &str, text: &str) -> String {
+pub(super) fn link(url: &str, text: &str) -> String {
     let text = escape(text);
-    if url.starts_with("http://") || url.starts_with("https://") || url.starts_with('/') {
+    let own = url.starts_with('/') && !url.starts_with("//");
+    if own || url.starts_with("http://") || url.starts_with("https://") {
         format!("<a href=\"{}\">{text}</a>", escape(url))
     } else {
         text
@@ -68,7 +58,7 @@ fn link(url: &str, text: &str) -> String {
 }
 
 fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    let mut out = String::from("<table border=\"1\"><tr>");
+    let mut out = String::from("<div class=\"wide\"><table><tr>");
     for name in head {
         let _ = write!(out, "<th>{name}</th>");
     }
@@ -76,7 +66,7 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     for row in rows {
         let _ = write!(out, "<tr><td>{}</td></tr>", row.join("</td><td>"));
     }
-    out.push_str("</table>");
+    out.push_str("</table></div>");
     out
 }
 
@@ -84,37 +74,6 @@ pub(super) async fn root() -> HttpResponse {
     HttpResponse::Found()
         .insert_header((header::LOCATION, "/cluster"))
         .finish()
-}
-
-pub(super) async fn cluster(state: Data<State>) -> HttpResponse {
-    let Some(view) = state.context.driver.view().await else {
-        return busy();
-    };
-    let row = |app: &std::sync::Arc<rm_core::view::AppReport>| {
-        let urls = app_urls(&state.context, app);
-        vec![
-            link(&format!("/cluster/app/{}", app.id), &app.id.to_string()),
-            escape(&app.user),
-            escape(&app.name),
-            escape(&app.application_type),
-            escape(&app.queue),
-            app.state.to_string(),
-            app.final_status.to_string(),
-            link(&urls.tracking, "tracking"),
-        ]
-    };
-    let rows: Vec<_> = view.apps.iter().rev().map(row).collect();
-    let head = [
-        "ID",
-        "User",
-        "Name",
-        "Type",
-        "Queue",
-        "State",
-        "Final status",
-        "Tracking UI",
-    ];
-    page(StatusCode::OK, "Applications", &table(&head, &rows))
 }
 
 /// A line for each card: index, minor number, UUID, condition, who has it.

@@ -2,7 +2,7 @@
 //! May touch: the core's read model.
 //! Must not: show a number that nobody measures.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use actix_web::{
     HttpResponse,
@@ -175,10 +175,11 @@ fn cluster_metrics(view: &View) -> Bean {
 }
 
 fn queue_metrics(queue: &QueueReport, view: &View, types: &ResourceTypes) -> Bean {
-    let parts = queue.path.split('.').enumerate();
-    let parts: String = parts
-        .map(|(depth, part)| format!(",q{depth}={part}"))
-        .collect();
+    let mut name = "QueueMetrics".to_owned();
+    for (depth, part) in queue.path.split('.').enumerate() {
+        // Writing to a String does not fail.
+        let _ = write!(name, ",q{depth}={part}");
+    }
     let inside = |app: &&AppReport| {
         let rest = app.queue.strip_prefix(&*queue.path);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -239,7 +240,7 @@ fn queue_metrics(queue: &QueueReport, view: &View, types: &ResourceTypes) -> Bea
             attributes.push((format!("{name}VCores"), amounts.vcores().into()));
         }
     }
-    bean(&format!("QueueMetrics{parts}"), attributes)
+    bean(&name, attributes)
 }
 
 #[cfg(test)]

@@ -1,0 +1,293 @@
+//! `/cluster`: one page with the applications, the queues and the nodes with their GPUs.
+//! May touch: the core's read model.
+//! Must not: put a text into the page without escaping it, or need a script or another file.
+
+use std::fmt::Write as _;
+
+use actix_web::{
+    HttpResponse,
+    http::{StatusCode, header},
+    web::Data,
+};
+use rm_core::view::{AppReport, GpuReport, NodeReport, QueueReport, View};
+use yarn_types::{ApplicationState, GPU, NodeState, Resource, ResourceTypes, gpu::GpuHealth};
+use yarn_web::escape;
+
+use super::{State, pages};
+use crate::rpc::{Context, app_urls};
+
+/// Applications on the page, the newest first; REST has them all.
+const APPS_MAX: usize = 200;
+
+/// How all pages look.
+pub(super) const STYLE: &str = "\
+:root{color-scheme:light dark;--line:#8883;--soft:#8881;--ok:#2a7d46;--bad:#b3362b;--bar:#3b78c4;--more:#d08a1f}\
+body{font:15px/1.45 system-ui,sans-serif;max-width:78rem;margin:1.5rem auto;padding:0 1rem}\
+h1{font-size:1.5rem;margin:0 0 1rem}h2{font-size:1.15rem;margin:2rem 0 .6rem}\
+nav a{margin-right:1rem}table{border-collapse:collapse;width:100%}\
+.wide{overflow-x:auto}th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}\
+th{font-weight:600;font-size:.85rem;opacity:.75}\
+.sums{display:flex;flex-wrap:wrap;gap:.8rem}.sums div{background:var(--soft);border-radius:.5rem;padding:.5rem .9rem}\
+.sums b{display:block;font-size:1.25rem}.small{font-size:.85rem;opacity:.75}\
+.bar{position:relative;height:.8rem;min-width:10rem;background:var(--soft);border:1px solid var(--line);border-radius:.3rem;overflow:hidden}\
+.bar i{position:absolute;top:0;bottom:0;left:0;background:var(--bar)}.bar i.over{background:var(--more)}\
+.bar u{position:absolute;top:0;bottom:0;width:2px;background:currentColor;opacity:.6}\
+.ok{color:var(--ok)}.bad{color:var(--bad)}\
+.gpus{display:flex;flex-wrap:wrap;gap:.3rem}\
+.gpu{border:1px solid var(--line);border-radius:.3rem;padding:.05rem .4rem;font-size:.85rem}\
+.gpu.held{background:var(--bar);color:#fff}.gpu.broken{background:var(--bad);color:#fff}";
+
+/// GET `/cluster`.
+pub(super) async fn overview(state: Data<State>) -> HttpResponse {
+    let Some(view) = state.context.driver.view().await else {
+        return pages::busy();
+    };
+    HttpResponse::build(StatusCode::OK)
+        .content_type("text/html; charset=utf-8")
+        .insert_header((
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; style-src 'unsafe-inline'",
+        ))
+        .body(render(&view, &state.context))
+}
+
+fn render(view: &View, context: &Context) -> String {
+    let types = &context.types;
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <link rel=\"icon\" href=\"data:,\"><title>Cluster</title><style>{STYLE}</style></head>\n\
+         <body><nav><a href=\"#apps\">Applications</a><a href=\"#queues\">Queues</a>\
+         <a href=\"#nodes\">Nodes</a></nav><h1>Cluster</h1>\n"
+    );
+    sums(&mut out, view, types);
+    applications(&mut out, view, context);
+    queues(&mut out, view, types);
+    nodes(&mut out, view, types);
+    out.push_str("</body></html>\n");
+    out
+}
+
+/// Adds text that is HTML already.
+macro_rules! put {
+    ($out:expr, $($text:tt)*) => {
+        // Writing to a String does not fail.
+        let _ = write!($out, $($text)*);
+    };
+}
+
+fn sums(out: &mut String, view: &View, types: &ResourceTypes) {
+    let metrics = &view.metrics;
+    let running = NodeState::ALL.iter().position(|s| *s == NodeState::Running);
+    let running = running.and_then(|at| metrics.nodes.get(at)).unwrap_or(&0);
+    let live = view.apps.iter().filter(|app| !app.state.is_final()).count();
+    let box_of = |name: &str, value: String| {
+        format!("<div><b>{value}</b><span class=\"small\">{name}</span></div>")
+    };
+    let mut boxes = box_of("live applications", live.to_string());
+    boxes.push_str(&box_of("running nodes", running.to_string()));
+    boxes.push_str(&box_of("containers", metrics.containers.to_string()));
+    for (lane, t) in types.iter().enumerate() {
+        let (used, total) = (
+            types.wire(lane, metrics.used),
+            types.wire(lane, metrics.total),
+        );
+        let name = format!("{} used of {total}", label(&t.name, &t.units));
+        boxes.push_str(&box_of(&name, used.to_string()));
+    }
+    put!(out, "<div class=\"sums\">{boxes}</div>\n");
+}
+
+/// Name and unit of a resource type, as people say it.
+fn label(name: &str, units: &str) -> String {
+    match (name, units) {
+        ("memory-mb", _) => "MiB memory".to_owned(),
+        (GPU, _) => "GPUs".to_owned(),
+        (name, "") => escape(name),
+        (name, units) => escape(&format!("{name} ({units})")),
+    }
+}
+
+fn amounts(types: &ResourceTypes, amounts: Resource) -> String {
+    let lanes = types.iter().enumerate();
+    let shown = lanes.filter_map(|(lane, t)| {
+        let amount = types.wire(lane, amounts);
+        (lane < 2 || amount != 0).then(|| format!("{amount} {}", label(&t.name, &t.units)))
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+fn applications(out: &mut String, view: &View, context: &Context) {
+    put!(out, "<h2 id=\"apps\">Applications</h2>\n");
+    if view.apps.is_empty() {
+        put!(out, "<p>None yet.</p>\n");
+        return;
+    }
+    if view.apps.len() > APPS_MAX {
+        let all = view.apps.len();
+        put!(
+            out,
+            "<p class=\"small\">The newest {APPS_MAX} of {all}.</p>\n"
+        );
+    }
+    out.push_str(
+        "<div class=\"wide\"><table><tr><th>Application</th><th>User</th><th>Name</th><th>Type</th>\
+         <th>Queue</th><th>State</th><th>Progress</th><th>Holds</th><th></th></tr>\n",
+    );
+    for app in view.apps.iter().rev().take(APPS_MAX) {
+        application(out, app, context);
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn application(out: &mut String, app: &AppReport, context: &Context) {
+    let id = app.id;
+    let state = match app.state {
+        ApplicationState::Failed | ApplicationState::Killed => "bad",
+        ApplicationState::Running => "ok",
+        _ => "",
+    };
+    let holds = if app.state.is_final() {
+        String::new()
+    } else {
+        amounts(&context.types, app.used)
+    };
+    let tracking = pages::link(&app_urls(context, app).tracking, "open");
+    put!(
+        out,
+        "<tr><td><a href=\"/cluster/app/{id}\">{id}</a></td><td>{}</td><td>{}</td><td>{}</td>\
+         <td>{}</td><td class=\"{state}\">{} {}</td><td>{:.0} %</td><td>{holds}</td>\
+         <td>{tracking}</td></tr>\n",
+        escape(&app.user),
+        escape(&app.name),
+        escape(&app.application_type),
+        escape(&app.queue),
+        app.state,
+        app.final_status,
+        app.progress * 100.0,
+    );
+}
+
+fn queues(out: &mut String, view: &View, types: &ResourceTypes) {
+    out.push_str(
+        "<h2 id=\"queues\">Queues</h2>\n<p class=\"small\">The bar is the used share of the \
+         cluster; the line in it marks the guarantee.</p>\n<div class=\"wide\"><table><tr>\
+         <th>Queue</th><th>State</th><th>Used</th><th></th><th>Guaranteed</th><th>Maximum</th>\
+         <th>Applications</th><th>Holds</th><th>Waits for</th></tr>\n",
+    );
+    for queue in &view.queues {
+        queue_row(out, queue, types);
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn percent(share: f32) -> f32 {
+    share.clamp(0.0, 1.0) * 100.0
+}
+
+fn queue_row(out: &mut String, queue: &QueueReport, types: &ResourceTypes) {
+    let depth = queue.path.matches('.').count();
+    let used = percent(queue.absolute_used_capacity);
+    let guaranteed = percent(queue.absolute_capacity);
+    let over = if queue.absolute_used_capacity > queue.absolute_capacity {
+        " class=\"over\""
+    } else {
+        ""
+    };
+    let waits = if queue.pending.is_zero() {
+        String::new()
+    } else {
+        amounts(types, queue.pending)
+    };
+    put!(
+        out,
+        "<tr><td style=\"padding-left:{:.1}rem\" title=\"{}\">{}</td><td>{}</td>\
+         <td><div class=\"bar\"><i{over} style=\"width:{used:.1}%\"></i>\
+         <u style=\"left:calc({guaranteed:.1}% - 2px)\"></u></div></td><td>{used:.1} %</td>\
+         <td>{guaranteed:.1} %</td><td>{:.1} %</td><td>{} running, {} waiting</td>\
+         <td>{}</td><td>{waits}</td></tr>\n",
+        0.6 + f64::from(u32::try_from(depth).unwrap_or(0)) * 1.2,
+        escape(&queue.path),
+        escape(&queue.name),
+        queue.state,
+        percent(queue.absolute_maximum_capacity),
+        queue.active_apps,
+        queue.pending_apps,
+        amounts(types, queue.used),
+    );
+}
+
+fn nodes(out: &mut String, view: &View, types: &ResourceTypes) {
+    put!(out, "<h2 id=\"nodes\">Nodes</h2>\n");
+    if view.nodes.is_empty() {
+        put!(out, "<p>None has registered.</p>\n");
+        return;
+    }
+    out.push_str(
+        "<div class=\"wide\"><table><tr><th>Node</th><th>State</th><th>Containers</th>\
+         <th>Used</th><th>Offers</th><th>GPUs</th></tr>\n",
+    );
+    for node in &view.nodes {
+        node_row(out, node, types);
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn node_row(out: &mut String, node: &NodeReport, types: &ResourceTypes) {
+    let id = node.id.to_string();
+    let (state, name) = if node.state == NodeState::Running {
+        (
+            "ok",
+            pages::link(&format!("http://{}", node.http_address), &id),
+        )
+    } else {
+        ("bad", escape(&id))
+    };
+    let health = if node.health_report.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "<br><span class=\"small\">{}</span>",
+            escape(&node.health_report)
+        )
+    };
+    let mut gpus: Vec<&GpuReport> = node.gpus.iter().collect();
+    gpus.sort_by_key(|gpu| gpu.index);
+    let gpus: String = gpus.into_iter().map(gpu).collect();
+    put!(
+        out,
+        "<tr><td>{name}<br><span class=\"small\">{}</span></td>\
+         <td class=\"{state}\">{}{health}</td><td>{}</td><td>{}</td><td>{}</td>\
+         <td><div class=\"gpus\">{gpus}</div></td></tr>\n",
+        escape(&node.rack),
+        node.state,
+        node.containers,
+        amounts(types, node.used),
+        amounts(types, node.total),
+    );
+}
+
+/// A card: its number; who has it, or what is wrong with it.
+fn gpu(gpu: &GpuReport) -> String {
+    let (class, text) = match (&gpu.health, &gpu.dirty, gpu.holder) {
+        (GpuHealth::Bad(why), _, _) => (" broken", format!(": lost, {}", escape(why))),
+        (GpuHealth::Ok, Some(why), _) => (" broken", format!(": dirty, {}", escape(why))),
+        (GpuHealth::Ok, None, Some(holder)) => {
+            let app = holder.app();
+            let link =
+                format!(": <a href=\"/cluster/app/{app}\" style=\"color:#fff\">{holder}</a>");
+            (" held", link)
+        }
+        (GpuHealth::Ok, None, None) => ("", ": free".to_owned()),
+    };
+    let title = format!("{} {} ({} MiB)", gpu.uuid, gpu.model, gpu.memory_mib);
+    format!(
+        "<span class=\"gpu{class}\" title=\"{}\">{}{text}</span>",
+        escape(&title),
+        gpu.index
+    )
+}
+
+#[cfg(test)]
+#[path = "overview_test.rs"]
+mod tests;
