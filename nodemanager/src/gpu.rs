@@ -71,6 +71,7 @@ pub fn start(
         fault: None,
         faults: Vec::new(),
         nodes: None,
+        managed: BTreeSet::new(),
     };
     watch(probe, options, move |result| {
         reader.take(result);
@@ -91,6 +92,8 @@ struct Reader {
     fault: Option<String>,
     faults: Vec<String>,
     nodes: Option<String>,
+    /// Cards that were allowed once.
+    managed: BTreeSet<Arc<str>>,
 }
 
 impl Reader {
@@ -130,8 +133,12 @@ impl Reader {
         }
         self.log_changes(&reading);
         let allowed = &self.settings.allowed;
-        let devices = reading.devices.iter().filter(|d| allowed.holds(d));
-        let devices = devices.cloned().collect();
+        let devices = reading.devices.iter();
+        // what matched once stays by its UUID: indices shift when another card goes
+        let managed = devices.filter(|d| allowed.holds(d) || self.managed.contains(&d.uuid));
+        let devices: Vec<_> = managed.cloned().collect();
+        self.managed
+            .extend(devices.iter().map(|d| Arc::clone(&d.uuid)));
         // The core first: a launch that finds its card gone here is ended for that reason.
         self.inbox.event(Event::GpuReading { devices });
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(reading);

@@ -70,7 +70,9 @@ impl Nm {
         };
         let mut container = Container::new(spec);
         match devices {
-            Ok(devices) => {
+            Ok(mut devices) => {
+                // in NVML's order, which is the order of the indices that the container sees
+                devices.sort_by_key(|d| d.index);
                 container.gpus = devices.into_iter().map(|d| d.uuid).collect();
                 container.init(ctx);
             }

@@ -58,6 +58,10 @@ impl Ctx<'_> {
     }
 }
 
+/// How long the start of a container is refused whose cleanup came first: as long as Hadoop's
+/// container tokens live (`yarn.resourcemanager.rm.container-allocation.expiry-interval-ms`).
+const START_REFUSED_MS: i64 = 600_000;
+
 /// How a stop goes on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Stopping {
@@ -143,6 +147,9 @@ impl Nm {
         if let Event::WallClock { wall_ms } = event {
             let now_ms = i64::try_from(now.0).unwrap_or(i64::MAX);
             self.wall_offset_ms = wall_ms.saturating_sub(now_ms);
+            if let Some(gpus) = &mut self.gpus {
+                gpus.number_from(u64::try_from(wall_ms).unwrap_or(0));
+            }
             return;
         }
         let conf = self.conf.clone();
@@ -369,6 +376,11 @@ impl Nm {
                 "Container Killed by ResourceManager",
             );
             self.kill(*id, code, why, ctx);
+            if !self.containers.contains_key(id) {
+                // a start that is still on its way comes too late: its devices may be another's
+                let until = ctx.wall_ms.saturating_add(START_REFUSED_MS);
+                self.started.entry(*id).or_insert(until);
+            }
         }
         for app in &answer.applications_to_cleanup {
             self.finish_app(*app, "Application killed by ResourceManager", ctx);

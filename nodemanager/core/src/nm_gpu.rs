@@ -91,9 +91,11 @@ impl Nm {
 
     /// Changes for a heartbeat.
     pub(crate) fn gpu_changes(&self) -> Option<(u64, Vec<DeviceChange>)> {
-        let gpus = self.gpus.as_ref().filter(|_| self.rm_knows_gpus)?;
-        let (seq, changes) = gpus.changes();
-        (!changes.is_empty()).then_some((seq, changes))
+        // the number goes along with no change, too: it tells a late registration from the last
+        self.gpus
+            .as_ref()
+            .filter(|_| self.rm_knows_gpus)
+            .map(Gpus::changes)
     }
 
     /// A ResourceManager that knows no devices learns their number from a registration alone.

@@ -40,6 +40,14 @@ pub struct Gpus {
 }
 
 impl Gpus {
+    /// Numbers changes from `seq` up, unless there was one: a start stamp keeps the late messages of
+    /// an earlier process from being newer.
+    pub fn number_from(&mut self, seq: u64) {
+        if self.seq == 0 {
+            self.seq = seq;
+        }
+    }
+
     /// Takes a reading of the managed cards; what differs from the last becomes a change to report.
     pub fn read(&mut self, devices: Vec<GpuDevice>) {
         for uuid in std::mem::take(&mut self.unread) {
