@@ -43,7 +43,7 @@ async fn a_container_reaches_its_own_cards_and_no_other() {
             (
                 &[("c", 2), ("a", 2), ("d", 2)],
                 &[12, 9, 5],
-                "GPU-c,GPU-a,GPU-d\nGPU-c,GPU-a,GPU-d",
+                "GPU-a,GPU-c,GPU-d\nGPU-a,GPU-c,GPU-d",
             ),
             (&[("b", 3)], &[2], "GPU-b\nGPU-b"),
         ];

@@ -225,7 +225,7 @@ impl NodeGpus {
         lost.collect()
     }
 
-    /// Whether a change says anything that the ledger does not have.
+    /// Whether a change says that a card came, went, or is in another condition.
     pub fn is_news(&self, change: &DeviceChange) -> bool {
         let slot = |uuid: &str| {
             let known = self.slots.iter().find(|s| &*s.report.device.uuid == uuid);
@@ -233,7 +233,8 @@ impl NodeGpus {
         };
         match change {
             DeviceChange::Is(report) => {
-                slot(&report.device.uuid).is_none_or(|s| s.report != *report)
+                let condition = |r: &DeviceReport| (r.device.health.clone(), r.dirty.clone());
+                slot(&report.device.uuid).is_none_or(|s| condition(&s.report) != condition(report))
             }
             DeviceChange::Gone(uuid) => slot(uuid).is_some(),
         }
