@@ -326,3 +326,7 @@ pub(super) struct Timeout {
     pub expiry_time: &'static str,
     pub remaining_time_in_seconds: i64,
 }
+
+#[cfg(test)]
+#[path = "dto_test.rs"]
+mod tests;

@@ -5,6 +5,8 @@
 use rm_core::view::{AppReport, QueueReport};
 use yarn_types::{ApplicationState, FinalStatus};
 
+use super::is_within;
+
 /// Why a query is refused.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum BadQuery {
@@ -220,10 +222,6 @@ impl Filter {
         let any_of = |list: &[String], text: &str| {
             list.is_empty() || list.iter().any(|one| one.eq_ignore_ascii_case(text))
         };
-        let in_queue = |path: &str| {
-            let rest = app.queue.strip_prefix(path);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
         (self.states.is_empty() || self.states.contains(&app.state))
             && self.final_status.is_none_or(|s| s == app.final_status)
             && self.user.as_ref().is_none_or(|user| **user == *app.user)
@@ -232,7 +230,7 @@ impl Filter {
             && (self.tags.is_empty() || app.tags.iter().any(|tag| any_of(&self.tags, tag)))
             && self.started.holds(app.started_wall_ms)
             && self.finished.holds(app.finished_wall_ms)
-            && queue.is_none_or(in_queue)
+            && queue.is_none_or(|path| is_within(&app.queue, path))
     }
 }
 

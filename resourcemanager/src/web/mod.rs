@@ -60,6 +60,12 @@ fn busy(format: Format) -> HttpResponse {
     format.unavailable("ResourceManager is too busy")
 }
 
+/// Whether the queue of `path` is that of `parent` or below it.
+fn is_within(path: &str, parent: &str) -> bool {
+    path.strip_prefix(parent)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// The running server.
 pub struct Web {
     handle: ServerHandle,

@@ -13,7 +13,7 @@ use rm_core::view::{AppReport, GpuReport, NodeReport, QueueReport, View};
 use yarn_types::{ApplicationState, GPU, NodeState, Resource, ResourceTypes, gpu::GpuHealth};
 use yarn_web::escape;
 
-use super::{State, pages};
+use super::{State, is_within, pages};
 use crate::rpc::{Context, app_urls};
 
 /// Applications on the page, the newest first; REST has them all.
@@ -152,18 +152,22 @@ fn application(out: &mut String, app: &AppReport, context: &Context) {
     } else {
         amounts(&context.types, app.used)
     };
+    let outcome = if app.state.is_final() {
+        app.final_status.as_str()
+    } else {
+        ""
+    };
     let tracking = pages::link(&app_urls(context, app).tracking, "open");
     put!(
         out,
         "<tr><td><a href=\"/cluster/app/{id}\">{id}</a></td><td>{}</td><td>{}</td><td>{}</td>\
-         <td>{}</td><td class=\"{state}\">{} {}</td><td>{:.0} %</td><td>{holds}</td>\
+         <td>{}</td><td class=\"{state}\">{} {outcome}</td><td>{:.0} %</td><td>{holds}</td>\
          <td>{tracking}</td></tr>\n",
         escape(&app.user),
         escape(&app.name),
         escape(&app.application_type),
         escape(&app.queue),
         app.state,
-        app.final_status,
         app.progress * 100.0,
     );
 }
@@ -176,7 +180,7 @@ fn queues(out: &mut String, view: &View, types: &ResourceTypes) {
          <th>Applications</th><th>Holds</th><th>Waits for</th></tr>\n",
     );
     for queue in &view.queues {
-        queue_row(out, queue, types);
+        queue_row(out, queue, view, types);
     }
     out.push_str("</table></div>\n");
 }
@@ -185,7 +189,13 @@ fn percent(share: f32) -> f32 {
     share.clamp(0.0, 1.0) * 100.0
 }
 
-fn queue_row(out: &mut String, queue: &QueueReport, types: &ResourceTypes) {
+fn queue_row(out: &mut String, queue: &QueueReport, view: &View, types: &ResourceTypes) {
+    let below = || {
+        let all = view.queues.iter();
+        all.filter(|q| is_within(&q.path, &queue.path))
+    };
+    let running: u32 = below().map(|q| q.active_apps).sum();
+    let waiting: u32 = below().map(|q| q.pending_apps).sum();
     let depth = queue.path.matches('.').count();
     let used = percent(queue.absolute_used_capacity);
     let guaranteed = percent(queue.absolute_capacity);
@@ -204,15 +214,13 @@ fn queue_row(out: &mut String, queue: &QueueReport, types: &ResourceTypes) {
         "<tr><td style=\"padding-left:{:.1}rem\" title=\"{}\">{}</td><td>{}</td>\
          <td><div class=\"bar\"><i{over} style=\"width:{used:.1}%\"></i>\
          <u style=\"left:calc({guaranteed:.1}% - 2px)\"></u></div></td><td>{used:.1} %</td>\
-         <td>{guaranteed:.1} %</td><td>{:.1} %</td><td>{} running, {} waiting</td>\
+         <td>{guaranteed:.1} %</td><td>{:.1} %</td><td>{running} running, {waiting} waiting</td>\
          <td>{}</td><td>{waits}</td></tr>\n",
         0.6 + f64::from(u32::try_from(depth).unwrap_or(0)) * 1.2,
         escape(&queue.path),
         escape(&queue.name),
         queue.state,
         percent(queue.absolute_maximum_capacity),
-        queue.active_apps,
-        queue.pending_apps,
         amounts(types, queue.used),
     );
 }
@@ -290,4 +298,4 @@ fn gpu(gpu: &GpuReport) -> String {
 
 #[cfg(test)]
 #[path = "overview_test.rs"]
-mod tests;
+pub(super) mod tests;

@@ -9,7 +9,7 @@ use yarn_types::{NodeId, QueueState, ResourceType};
 
 use super::*;
 
-fn types() -> ResourceTypes {
+pub(in crate::web) fn types() -> ResourceTypes {
     let lane = |name: &str, units: &str| ResourceType {
         name: name.to_owned(),
         units: units.to_owned(),
@@ -20,7 +20,7 @@ fn types() -> ResourceTypes {
     ResourceTypes::new(lanes.map(|(name, units)| lane(name, units)).into()).unwrap()
 }
 
-fn queue(path: &str, used: f32, of: f32) -> Arc<QueueReport> {
+pub(in crate::web) fn queue(path: &str, used: f32, of: f32) -> Arc<QueueReport> {
     Arc::new(QueueReport {
         name: path.rsplit('.').next().unwrap().to_owned(),
         path: path.to_owned(),
@@ -37,7 +37,8 @@ fn queue(path: &str, used: f32, of: f32) -> Arc<QueueReport> {
         pending: Resource::ZERO,
         guaranteed: Resource::ZERO,
         maximum: Resource::ZERO,
-        active_apps: 1,
+        // Applications stand in leaves.
+        active_apps: u32::from(path != "root"),
         pending_apps: 0,
         containers: 1,
         am_used: Resource::ZERO,
@@ -61,7 +62,7 @@ fn card(index: u32, dirty: Option<&str>, holder: Option<&str>) -> GpuReport {
     }
 }
 
-fn made() -> View {
+pub(in crate::web) fn made() -> View {
     let node = NodeReport {
         id: NodeId::new("gpu-1", 8041),
         http_address: "gpu-1:8042".to_owned(),
@@ -110,10 +111,17 @@ fn queues_have_bars_and_nodes_their_cards_with_holders() {
         ">container_1_0001_01_000002</a>",
         ">1: dirty, pid &lt;7&gt;<",
         ">2: free<",
+        // The root counts what is below it.
+        "title=\"root\">root</td>",
         "href=\"http://gpu-1:8042\"",
     ] {
         assert!(page.contains(wanted), "{wanted}\n{page}");
     }
+    assert_eq!(
+        page.matches("<td>1 running, 0 waiting</td>").count(),
+        2,
+        "{page}"
+    );
     for markup in ["<script", "H100 <b>", "/<rack>"] {
         assert!(!page.contains(markup), "{markup}\n{page}");
     }

@@ -3,7 +3,7 @@
 //! Must not: change anything.
 
 use actix_web::{HttpResponse, web::Data};
-use rm_core::view::{AppReport, QueueReport, View};
+use rm_core::view::{QueueReport, View};
 use yarn_types::{Resource, ResourceTypes};
 use yarn_web::Format;
 
@@ -11,6 +11,7 @@ use super::{
     State, busy,
     dto::{ResourceInfo, ResourceUsage, ResourceUsages},
     dto_queues::{Capacities, Capacity, CapacityScheduler, Queue, Queues, Scheduler},
+    is_within,
 };
 
 /// Capacity by weight is not built yet: Hadoop's value for "not weighted".
@@ -99,12 +100,19 @@ impl Tree<'_> {
     }
 
     fn pending_containers(&self, queue: &QueueReport) -> u32 {
-        let inside = |app: &&AppReport| {
-            let rest = app.queue.strip_prefix(&*queue.path);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        let apps = self.view.apps.iter().map(|app| &**app).filter(inside);
+        let apps = self.view.apps.iter();
+        let apps = apps.filter(|app| is_within(&app.queue, &queue.path));
         apps.map(|app| app.pending_containers).sum()
+    }
+
+    /// Of the queue and all below it: parents hold none themselves.
+    fn applications(&self, queue: &QueueReport) -> u32 {
+        let below = self
+            .view
+            .queues
+            .iter()
+            .filter(|q| is_within(&q.path, &queue.path));
+        below.map(|q| q.active_apps + q.pending_apps).sum()
     }
 
     fn queue(&self, queue: &QueueReport) -> Queue {
@@ -120,7 +128,7 @@ impl Tree<'_> {
             absolute_used_capacity: absolute(queue.absolute_used_capacity),
             weight: NOT_WEIGHTED,
             normalized_weight: 0.0,
-            num_applications: queue.active_apps + queue.pending_apps,
+            num_applications: self.applications(queue),
             max_parallel_apps: i32::MAX,
             queue_name: queue.name.clone(),
             is_absolute_resource: false,
@@ -191,3 +199,7 @@ impl Tree<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "scheduler_test.rs"]
+mod tests;

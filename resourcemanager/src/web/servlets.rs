@@ -9,12 +9,12 @@ use actix_web::{
     http::{StatusCode, header},
     web::{Data, Query},
 };
-use rm_core::view::{AppReport, QueueReport, View};
+use rm_core::view::{QueueReport, View};
 use serde::Serialize;
 use serde_json::Value;
 use yarn_types::{NodeState, Resource, ResourceTypes};
 
-use super::State;
+use super::{State, is_within};
 
 /// GET `/isActive`: this RM is the only one, so it is.
 pub(super) async fn is_active() -> HttpResponse {
@@ -180,11 +180,10 @@ fn queue_metrics(queue: &QueueReport, view: &View, types: &ResourceTypes) -> Bea
         // Writing to a String does not fail.
         let _ = write!(name, ",q{depth}={part}");
     }
-    let inside = |app: &&AppReport| {
-        let rest = app.queue.strip_prefix(&*queue.path);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    let apps = || {
+        let all = view.apps.iter();
+        all.filter(|app| is_within(&app.queue, &queue.path))
     };
-    let apps = || view.apps.iter().map(|app| &**app).filter(inside);
     let running = apps().filter(|app| app.state == yarn_types::ApplicationState::Running);
     let (running, live) = (
         running.count(),
