@@ -138,10 +138,20 @@ async fn an_application_is_killed_by_its_state() {
     rm.0.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn lists_tell_what_is_used_where() {
+/// An RM with one node that runs one ApplicationMaster.
+async fn at_work() -> (Rm, fake::Node, yarn_types::ApplicationId) {
     let rm = Rm::start(&[]);
     let client = rm.client("alice").await;
+    let mut node = fake::Node::register(&rm, yarn_types::Resource::new(4096, 4)).await;
+    node.heartbeat(Vec::new()).await;
+    let app = fake::submit(&client, "gpu").await;
+    let _started = node.next_started().await;
+    (rm, node, app)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_list_is_an_empty_holder() {
+    let rm = Rm::start(&[]);
     assert_eq!(
         body(&get(&rm, "/ws/v1/cluster/apps").await),
         r#"{"apps":{}}"#
@@ -150,11 +160,12 @@ async fn lists_tell_what_is_used_where() {
         body(&get(&rm, "/ws/v1/cluster/nodes").await),
         r#"{"nodes":{}}"#
     );
-    let mut node = fake::Node::register(&rm, yarn_types::Resource::new(4096, 4)).await;
-    node.heartbeat(Vec::new()).await;
-    let app = fake::submit(&client, "gpu").await;
-    let _started = node.next_started().await;
+    rm.0.stop().await;
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_tell_what_is_used_where() {
+    let (rm, _node, app) = at_work().await;
     let apps = json(
         &rm,
         "/ws/v1/cluster/apps?queue=gpu&user=alice&states=accepted",
@@ -196,7 +207,14 @@ async fn lists_tell_what_is_used_where() {
             "{answer}"
         );
     }
+    rm.0.stop().await;
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn queues_sums_and_beans_tell_what_is_used() {
+    let (rm, _node, app) = at_work().await;
+    let nodes = json(&rm, "/ws/v1/cluster/nodes").await;
+    let id = nodes["nodes"]["node"][0]["id"].as_str().unwrap().to_owned();
     let tree = json(&rm, "/ws/v1/cluster/scheduler").await;
     let root = &tree["scheduler"]["schedulerInfo"];
     assert_eq!(root["type"], "capacityScheduler");
