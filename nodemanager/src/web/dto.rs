@@ -105,3 +105,7 @@ pub(super) struct ContainerLogFile {
     pub file_size: String,
     pub last_modified_time: String,
 }
+
+#[cfg(test)]
+#[path = "dto_test.rs"]
+mod tests;
