@@ -186,7 +186,10 @@ fn a_program_in_a_closed_directory_is_started_all_the_same() {
     }
     let dir = tempfile::tempdir().unwrap(); // 0700, root's
     let program = dir.path().join("copy-of-true");
-    std::fs::copy("/bin/true", &program).unwrap();
+    // by a process of its own: a descriptor open for writing here could be inherited by a child of a
+    // test beside this one, and the program would be "busy"
+    let copied = Command::new("cp").arg("/bin/true").arg(&program).status();
+    assert!(copied.unwrap().success());
     let mut spec = spec("", false);
     spec.argv = vec![program.to_string_lossy().into_owned()];
     let out = run(&spec, b"");

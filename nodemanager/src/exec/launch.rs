@@ -326,6 +326,9 @@ pub async fn start(
     ))
 }
 
+/// Names the pid file to those who look for processes of a NodeManager's local directories.
+pub(super) const PID_FILE_ENV: &str = "HEDDLE_PID_FILE";
+
 /// Starts `container-launch` with `spec`; its standard streams are pipes and stdin is still open.
 ///
 /// Nothing here may make the standard library fork: no `pre_exec`, no `uid`, no `gid`. With
@@ -347,6 +350,7 @@ pub async fn spawn_launcher(
         .env_clear()
         // By this a later NodeManager knows what its predecessor left.
         .env("CONTAINER_ID", container_id)
+        .envs(spec.pid_file.iter().map(|file| (PID_FILE_ENV, file)))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

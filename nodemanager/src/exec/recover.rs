@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 
 use super::deletion::{Deleter, Deletion};
 use super::dirs::{FILECACHE, NM_PRIVATE, USERCACHE};
+use super::launch::PID_FILE_ENV;
 
 /// How long killed processes are waited for.
 const GONE_WAIT: Duration = Duration::from_secs(5);
@@ -37,7 +38,8 @@ struct PidRecord {
 
 /// Kills the processes of every container whose pid file lies in `nmPrivate`. A process is one
 /// of them if its pid and start time are those of the file, or if its environment has the
-/// container's id: double-forked children have it, a recycled pid has not. Blocking.
+/// container's id and names these directories: double-forked children have both, a recycled pid or
+/// a container of another node on this machine has not. Blocking.
 pub fn kill_predecessor(local_dirs: &[PathBuf]) -> Predecessor {
     let mut found = Predecessor::default();
     let mut records = Vec::new();
@@ -52,7 +54,7 @@ pub fn kill_predecessor(local_dirs: &[PathBuf]) -> Predecessor {
     }
     let until = Instant::now() + GONE_WAIT;
     loop {
-        let alive = processes_of(&found.containers, &records);
+        let alive = processes_of(local_dirs, &found.containers, &records);
         if alive.is_empty() {
             found.left.clear();
             return found;
@@ -71,7 +73,11 @@ pub fn kill_predecessor(local_dirs: &[PathBuf]) -> Predecessor {
 }
 
 /// Living processes of the containers, without this one.
-fn processes_of(containers: &BTreeSet<String>, records: &[PidRecord]) -> Vec<i32> {
+fn processes_of(
+    local_dirs: &[PathBuf],
+    containers: &BTreeSet<String>,
+    records: &[PidRecord],
+) -> Vec<i32> {
     let own = nix::unistd::getpid().as_raw();
     proc::all()
         .into_iter()
@@ -80,19 +86,31 @@ fn processes_of(containers: &BTreeSet<String>, records: &[PidRecord]) -> Vec<i32
             records.contains(&PidRecord {
                 pid: *pid,
                 start: stat.start_ticks,
-            }) || container_of(*pid).is_some_and(|id| containers.contains(&id))
+            }) || container_of(*pid, local_dirs).is_some_and(|id| containers.contains(&id))
         })
         .map(|(pid, _)| pid)
         .collect()
 }
 
-/// `CONTAINER_ID` in a process's environment.
-fn container_of(pid: i32) -> Option<String> {
+/// `CONTAINER_ID` in the environment of a process that works in one of `local_dirs`.
+fn container_of(pid: i32, local_dirs: &[PathBuf]) -> Option<String> {
     let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-    environ
-        .split(|b| *b == 0)
-        .find_map(|var| var.strip_prefix(b"CONTAINER_ID="))
-        .map(|id| String::from_utf8_lossy(id).into_owned())
+    let value = |name: &str| {
+        let mut variables = environ.split(|b| *b == 0);
+        let found = variables.find_map(|v| v.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+        found.map(|value| String::from_utf8_lossy(value).into_owned())
+    };
+    let places = [value("LOCAL_DIRS"), value(PID_FILE_ENV)]
+        .into_iter()
+        .flatten();
+    let ours = |text: String| {
+        let mut paths = text.split(',').map(Path::new);
+        paths.any(|path| local_dirs.iter().any(|dir| path.starts_with(dir)))
+    };
+    places
+        .map(ours)
+        .any(|ours| ours)
+        .then(|| value("CONTAINER_ID"))?
 }
 
 /// Container ids of `nmPrivate/<app>/<container>/<container>.pid`, with what the file says.

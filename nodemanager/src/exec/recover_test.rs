@@ -14,10 +14,11 @@ fn local_dir() -> (tempfile::TempDir, PathBuf) {
     (tmp, local)
 }
 
-fn sleeper(container_id: &str) -> Child {
+fn sleeper(local: &Path, container_id: &str) -> Child {
     Command::new("/bin/sleep")
         .arg("1000")
         .env("CONTAINER_ID", container_id)
+        .env("LOCAL_DIRS", local.join("usercache/u/appcache/a"))
         .spawn()
         .unwrap()
 }
@@ -57,7 +58,7 @@ fn id(name: &str) -> String {
 #[test]
 fn a_containers_processes_are_known_by_environment_or_start_time() {
     let (_tmp, local) = local_dir();
-    let (by_env, by_start) = (sleeper(&id("env")), sleeper("changed"));
+    let (by_env, by_start) = (sleeper(&local, &id("env")), sleeper(&local, "changed"));
     pid_file(&local, &id("env"), 999_999_999, 1);
     pid_file(&local, &id("start"), by_start.id(), start_of(&by_start));
     let found = kill_predecessor(&[local]);
@@ -70,11 +71,12 @@ fn a_containers_processes_are_known_by_environment_or_start_time() {
 #[test]
 fn a_recycled_pid_and_other_containers_are_spared() {
     let (_tmp, local) = local_dir();
-    let (recycled, other) = (sleeper("changed"), sleeper(&id("other")));
+    let (recycled, other) = (sleeper(&local, "changed"), sleeper(&local, &id("other")));
+    let elsewhere = sleeper(Path::new("/other/node"), &id("gone"));
     pid_file(&local, &id("gone"), recycled.id(), start_of(&recycled) + 1);
     let found = kill_predecessor(&[local, PathBuf::from("/no/such/dir")]);
     assert!(found.killed.is_empty(), "{found:?}");
-    assert!(!was_killed(recycled) && !was_killed(other));
+    assert!(!was_killed(recycled) && !was_killed(other) && !was_killed(elsewhere));
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use super::super::dirs;
-use super::super::launch::{read_capped, spawn_launcher};
+use super::super::launch::{PID_FILE_ENV, read_capped, spawn_launcher};
 use super::super::safe_fs::{Dir, FsError, Owner, give_tree, remove_tree};
 use super::{Localizer, Mine, Needs};
 
@@ -151,15 +151,22 @@ struct Session {
 
 impl Session {
     async fn start(localizer: &Localizer, needs: &Needs, site: &Site) -> Result<Self, String> {
+        let pid_file = site.private.join(format!("{}.pid", site.name));
         let spec = LaunchSpec {
             argv: vec![localizer.binaries.localizer.to_string_lossy().into_owned()],
-            env: vec![("CONTAINER_ID".to_owned(), site.name.clone())],
+            env: vec![
+                ("CONTAINER_ID".to_owned(), site.name.clone()),
+                (
+                    PID_FILE_ENV.to_owned(),
+                    pid_file.to_string_lossy().into_owned(),
+                ),
+            ],
             work_dir: site.work_dir.clone(),
             account: needs.account.ids(),
             umask: 0o022,
             nice: None,
             cgroup_procs: Vec::new(),
-            pid_file: Some(site.private.join(format!("{}.pid", site.name))),
+            pid_file: Some(pid_file),
             exit_code_file: None,
             supervise: false,
         };
