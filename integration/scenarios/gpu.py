@@ -190,8 +190,8 @@ def require_told(seen, uuids, who):
                      "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, f"{who} with {uuids} is told {told}")
     listed = re.findall(r"^GPU (\d+): .*\(UUID: (GPU-\S+)\)$", seen["list"], re.MULTILINE)
     rows = [tuple(line.split(", ")) for line in seen["query"].splitlines()] if uuids else []
-    require([index for index, _ in listed] == [str(n) for n in range(len(uuids))]
-            and {one for _, one in listed} == set(uuids) and rows == listed,
+    # In the order of the variables, so that an index means the same card to CUDA.
+    require(listed == [(str(index), one) for index, one in enumerate(uuids)] and rows == listed,
             f"nvidia-smi of {who} with {uuids} lists {seen['list']!r}, {seen['query']!r}")
 
 
