@@ -100,17 +100,14 @@ fn container_of(pid: i32, local_dirs: &[PathBuf]) -> Option<String> {
         let found = variables.find_map(|v| v.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
         found.map(|value| String::from_utf8_lossy(value).into_owned())
     };
-    let places = [value("LOCAL_DIRS"), value(PID_FILE_ENV)]
+    let mut places = [value("LOCAL_DIRS"), value(PID_FILE_ENV)]
         .into_iter()
         .flatten();
-    let ours = |text: String| {
+    let is_ours = |text: String| {
         let mut paths = text.split(',').map(Path::new);
         paths.any(|path| local_dirs.iter().any(|dir| path.starts_with(dir)))
     };
-    places
-        .map(ours)
-        .any(|ours| ours)
-        .then(|| value("CONTAINER_ID"))?
+    places.any(is_ours).then(|| value("CONTAINER_ID"))?
 }
 
 /// Container ids of `nmPrivate/<app>/<container>/<container>.pid`, with what the file says.
