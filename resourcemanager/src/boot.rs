@@ -14,7 +14,7 @@ use std::{
 };
 
 use hadoop_ipc::server::{AuthPolicy, Server, ServerOptions, Service};
-use rm_core::{Boot, Event, Rm, RmConf, conf::Calculator as CoreCalculator};
+use rm_core::{Boot, Event, Rm, RmConf, conf::Calculator as CoreCalculator, event::HostLists};
 use tokio::{runtime::Handle, task::JoinHandle as Task};
 use yarn_conf::{Calculator, Configuration, HostPort, resource_calculator, resource_types};
 use yarn_types::ResourceTypes;
@@ -100,6 +100,24 @@ fn lanes(conf: &Configuration) -> Result<(ResourceTypes, Calculator), StartError
     Ok((types, calculator))
 }
 
+/// All that can be said of a configuration without opening a port.
+///
+/// # Errors
+/// What is wrong, in one sentence.
+pub fn judge(
+    conf: &Configuration,
+) -> Result<(Settings, ResourceTypes, Calculator, RmConf, HostLists), StartError> {
+    let settings = Settings::read(conf)?;
+    let (types, calculator) = lanes(conf)?;
+    let core_conf = RmConf::from_lookup(conf, types.clone(), core_calculator(calculator));
+    let core_conf = core_conf.map_err(StartError::Core)?;
+    let lists = hosts::read(
+        settings.include_path.as_deref(),
+        settings.exclude_path.as_deref(),
+    )?;
+    Ok((settings, types, calculator, core_conf, lists))
+}
+
 impl Daemon {
     /// Starts everything; returns once all ports are open. `conf` has passed the gate. To be called
     /// inside a tokio runtime.
@@ -107,14 +125,7 @@ impl Daemon {
     /// # Errors
     /// The first thing that failed, in one sentence.
     pub fn start(conf: &Configuration, reload: Arc<dyn Reload>) -> Result<Self, StartError> {
-        let settings = Settings::read(conf)?;
-        let (types, calculator) = lanes(conf)?;
-        let core_conf = RmConf::from_lookup(conf, types.clone(), core_calculator(calculator));
-        let mut core_conf = core_conf.map_err(StartError::Core)?;
-        let lists = hosts::read(
-            settings.include_path.as_deref(),
-            settings.exclude_path.as_deref(),
-        )?;
+        let (settings, types, calculator, mut core_conf, lists) = judge(conf)?;
 
         let web_endpoint = &settings.endpoints.web;
         let web_address = resolve(web_endpoint)?;

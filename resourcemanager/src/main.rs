@@ -12,7 +12,7 @@ use std::{
 use anyhow::Context as _;
 use clap::Parser;
 use resourcemanager::{
-    boot::{Daemon, FromFiles, StartError},
+    boot::{Daemon, FromFiles, StartError, judge},
     rpc::HADOOP_VERSION,
 };
 use tokio::signal::unix::{SignalKind, signal};
@@ -30,6 +30,9 @@ struct Options {
     /// Sets a key over all files; may be repeated.
     #[arg(short = 'D', value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Reads and judges the configuration, names keys that nobody knows, and ends.
+    #[arg(long)]
+    check: bool,
     /// Writes the log there instead of to stderr.
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
@@ -82,7 +85,28 @@ fn main() -> ExitCode {
     }
 }
 
+#[allow(clippy::print_stdout, reason = "what --check is asked for")]
+fn check(options: &Options) -> anyhow::Result<()> {
+    let conf = Configuration::load(&load_options(options)?).map_err(StartError::from)?;
+    let gate = gate::check(ConfDaemon::ResourceManager, &conf);
+    if !gate.refused.is_empty() {
+        return Err(StartError::Refused(gate.refused).into());
+    }
+    judge(&conf)?;
+    let warnings = gate.warnings.iter().map(|w| format!("warning: {w}"));
+    let without = gate.without_effect.iter();
+    let without = without.map(|k| format!("without effect: {k}"));
+    let unknown = gate.unknown.iter().map(|k| format!("unknown: {k}"));
+    for line in warnings.chain(without).chain(unknown) {
+        println!("{line}");
+    }
+    Ok(())
+}
+
 fn run(options: &Options) -> anyhow::Result<()> {
+    if options.check {
+        return check(options);
+    }
     daemon_log::start(
         options.log_file.as_deref(),
         &options.log_level,

@@ -36,8 +36,6 @@ pub enum RejectKind {
     AccessControl,
     /// `YarnException`.
     Yarn,
-    /// `IOException`, as `refreshQueues` throws it.
-    Io,
 }
 
 impl RejectKind {
@@ -54,7 +52,6 @@ impl RejectKind {
         Self::ApplicationMasterNotRegistered,
         Self::AccessControl,
         Self::Yarn,
-        Self::Io,
     ];
 }
 

@@ -66,7 +66,13 @@ fn not_built(_: &Arc<Context>, incoming: Incoming) {
 /// What stock says while `yarn.node-labels.enabled` is false.
 fn no_labels(_: &Arc<Context>, incoming: Incoming) {
     let text = "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled";
-    refuse(incoming, RemoteException::io(text));
+    refuse(incoming, errors::yarn(text));
+}
+
+/// Never an IOException: stock clients try those again for a quarter of an hour without a word.
+fn not_refreshed(text: &str, what: &str) -> RemoteException {
+    tracing::warn!(what, "not refreshed: {text}");
+    errors::yarn(text)
 }
 
 fn refresh_queues(context: &Arc<Context>, incoming: Incoming) {
@@ -83,9 +89,9 @@ fn refresh_queues(context: &Arc<Context>, incoming: Incoming) {
     context.runtime.clone().spawn_blocking(move || {
         let queues = match context.reload.queues() {
             Ok(queues) => Box::new(queues),
-            Err(text) => return reply.err(RemoteException::io(text)),
+            Err(text) => return reply.err(not_refreshed(&text, "queues")),
         };
-        tracing::info!(user = caller.user, peer = %caller.peer, "queues refreshed");
+        tracing::info!(user = caller.user, peer = %caller.peer, "queues read again");
         context.driver.call(
             received,
             |call| Event::Reload { call, queues },
@@ -116,7 +122,7 @@ fn refresh_nodes(context: &Arc<Context>, incoming: Incoming) {
     context.runtime.clone().spawn_blocking(move || {
         let hosts = match context.reload.hosts() {
             Ok(hosts) => hosts,
-            Err(text) => return reply.err(RemoteException::io(text)),
+            Err(text) => return reply.err(not_refreshed(&text, "nodes")),
         };
         tracing::info!(user = caller.user, peer = %caller.peer, "nodes refreshed");
         context.driver.tell(Event::Hosts(hosts));

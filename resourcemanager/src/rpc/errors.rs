@@ -39,7 +39,6 @@ pub fn class(kind: RejectKind) -> &'static str {
         }
         RejectKind::AccessControl => "org.apache.hadoop.security.AccessControlException",
         RejectKind::Yarn => "org.apache.hadoop.yarn.exceptions.YarnException",
-        RejectKind::Io => "java.io.IOException",
     }
 }
 

@@ -425,5 +425,10 @@ async fn queues_are_described_and_refreshed() {
     let admin = rm.connect("rm.admin", ADMIN, "yarn").await;
     let request = RefreshQueuesRequestProto::default();
     let _: RefreshQueuesResponseProto = admin.call("refreshQueues", &request).await.unwrap();
+    let refused = admin
+        .call::<_, RefreshQueuesResponseProto>("addToClusterNodeLabels", &request)
+        .await
+        .unwrap_err();
+    assert!(refused.to_string().contains("YarnException"), "{refused}");
     rm.0.stop().await;
 }

@@ -66,7 +66,7 @@ impl Sched {
     ) -> Result<(), Reject> {
         let refuse = |text: String| {
             Err(Reject::new(
-                RejectKind::Io,
+                RejectKind::Yarn,
                 format!("Failed to re-init queues : {text}"),
             ))
         };

@@ -65,7 +65,7 @@ fn no_reservations(_: &Arc<Context>, incoming: Incoming) {
 /// Stock's refusal of a caller that did not come with Kerberos.
 fn no_delegation_tokens(_: &Arc<Context>, incoming: Incoming) {
     let text = "Delegation Token can be issued only with kerberos authentication";
-    refuse(incoming, hadoop_ipc::server::RemoteException::io(text));
+    refuse(incoming, errors::yarn(text));
 }
 
 fn not_built(_: &Arc<Context>, incoming: Incoming) {
