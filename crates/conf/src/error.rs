@@ -57,6 +57,11 @@ pub(crate) fn is_secret(key: &str) -> bool {
         "access.key",
         "account.key",
         "credential",
+        "keystore.pass",
+        "encryption.key",
+        "session.key",
+        "session.token",
+        "oauth",
     ]
     .iter()
     .any(|part| key.contains(part))

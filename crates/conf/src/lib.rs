@@ -13,6 +13,7 @@ mod gpu;
 pub mod keys;
 mod load;
 mod node_resources;
+pub mod report;
 mod resource_types;
 mod table;
 mod units;

@@ -40,6 +40,8 @@ pub struct LoadOptions {
     pub dir: PathBuf,
     /// The files.
     pub files: Files,
+    /// Name of one of them, e.g. `yarn-site.xml`, and the file to read in its place, which must be there.
+    pub instead: Option<(String, PathBuf)>,
     /// `-D key=value` in the order of the command line.
     pub overrides: Vec<(String, String)>,
     /// The environment, for `${env.NAME}`.
@@ -54,6 +56,7 @@ impl LoadOptions {
         Self {
             dir: dir.into(),
             files: Files::Of(daemon),
+            instead: None,
             overrides: Vec::new(),
             env: BTreeMap::new(),
             properties: BTreeMap::new(),
@@ -105,7 +108,11 @@ impl Configuration {
                     Daemon::ResourceManager => "capacity-scheduler.xml",
                     Daemon::NodeManager => "node-resources.xml",
                 };
-                let in_dir = |names: &[&str]| names.iter().map(|n| options.dir.join(n)).collect();
+                let path = |name: &&str| match &options.instead {
+                    Some((replaced, file)) if replaced == name => file.clone(),
+                    _ => options.dir.join(name),
+                };
+                let in_dir = |names: &[&str]| names.iter().map(path).collect();
                 (
                     in_dir(&["core-site.xml"]),
                     in_dir(&["yarn-site.xml", "resource-types.xml", last]),
@@ -113,7 +120,10 @@ impl Configuration {
             }
             Files::Only(file) => (Vec::new(), vec![file.clone()]),
         };
-        let must_exist = matches!(options.files, Files::Only(_));
+        let must_exist = |path: &Path| match &options.files {
+            Files::Of(_) => options.instead.as_ref().is_some_and(|(_, f)| f == path),
+            Files::Only(_) => true,
+        };
         let mut loader = Loader::new(Some(options.dir.clone()));
         let mut outside = Outside {
             env: options.env.clone(),
@@ -128,13 +138,14 @@ impl Configuration {
         let mut table = Table {
             outside,
             dir: Some(options.dir.clone()),
+            instead: options.instead.clone(),
             ..Table::default()
         };
         let mut layer = |table: &mut Table, path: &Path| -> Result<(), LoadError> {
             match loader.file(path) {
                 Ok(properties) => table.add_properties(properties),
                 Err(LoadError::Io { source, .. })
-                    if !must_exist && source.kind() == std::io::ErrorKind::NotFound => {}
+                    if !must_exist(path) && source.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
             Ok(())

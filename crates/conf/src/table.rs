@@ -50,6 +50,8 @@ pub(crate) struct Table {
     pub warnings: Vec<Problem>,
     pub outside: Outside,
     pub dir: Option<PathBuf>,
+    /// The file that was read in place of that of this name.
+    pub instead: Option<(String, PathBuf)>,
     pub renamed_reported: BTreeSet<&'static str>,
     /// Keys of node-resources.xml, where it is not one of the daemon's own files.
     pub offered: BTreeSet<String>,
@@ -170,6 +172,14 @@ impl Configuration {
     /// The directory the files were read from.
     pub fn dir(&self) -> Option<&Path> {
         self.0.dir.as_deref()
+    }
+
+    /// Where the file called `name`, e.g. `yarn-site.xml`, was looked for.
+    pub(crate) fn path_of(&self, name: &str) -> Option<PathBuf> {
+        match &self.0.instead {
+            Some((replaced, file)) if replaced == name => Some(file.clone()),
+            _ => Some(self.dir()?.join(name)),
+        }
     }
 
     fn entry(&self, key: &str) -> Option<&Entry> {
