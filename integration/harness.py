@@ -179,6 +179,8 @@ class Cluster:
         self.directory = directory
         self.logs = logs
         self.restarted = []
+        # What a scenario added to the cluster and must be cleared away behind it.
+        self.after_stop = []
         self._console = None
         if target == "heddle":
             self.entry = [str(caches.REPOSITORY / "scripts" / "cluster")]
@@ -258,6 +260,8 @@ class Cluster:
         self.restarted = []
         done = subprocess.run(self.command("stop"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=CLIENT_DEADLINE_S)
+        while self.after_stop:
+            self.after_stop.pop()()
         require(done.returncode == 0, f"the cluster did not stop: {done.stdout[-1500:]}")
 
     def leftovers(self):
@@ -341,10 +345,11 @@ class Bench:
         self._shared_error = None
         self._counter = 0
 
-    def fresh_cluster(self, nodes=1, keys=None, options=()):
-        """A cluster for one scenario alone; the options are further words for scripts/cluster start."""
+    def fresh_cluster(self, nodes=1, keys=None, options=(), target=None):
+        """A cluster for one scenario alone; the options are further words for scripts/cluster start. A target
+        other than the bench's is for scenarios that mix the pairs."""
         self._counter += 1
-        cluster = Cluster(self.target, self.base / f"cluster{self._counter}", self.logs, nodes, keys, options)
+        cluster = Cluster(target or self.target, self.base / f"cluster{self._counter}", self.logs, nodes, keys, options)
         self._clusters.append(cluster)
         return cluster
 
@@ -435,7 +440,7 @@ class Bench:
         """Copies the logs of daemons and containers to where the details lie."""
         target = self.logs / cluster.directory.name
         shutil.copytree(cluster.directory / "logs", target / "daemons", dirs_exist_ok=True)
-        for found in cluster.directory.glob("node*/**/application_*/container_*/*"):
+        for found in cluster.directory.glob("n*/**/application_*/container_*/*"):
             if found.is_file() and found.name in ("stdout", "stderr", "prelaunch.err", "launch_container.sh"):
                 place = target / found.parent.name
                 place.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ for, optionally a file to write the answer to (a cluster-mode driver's own
 output lies in its container's log).
 """
 
+import os
 import sys
 import time
 
@@ -12,7 +13,7 @@ from pyspark.sql import SparkSession
 
 
 def main():
-    """Prints `result: N` and `hosts: …`."""
+    """Prints `result: N`, `hosts: …` and on which node the driver runs."""
     partitions, numbers, executors = (int(a) for a in sys.argv[1:4])
     session = SparkSession.builder.getOrCreate()
     context = session.sparkContext
@@ -25,7 +26,8 @@ def main():
     hosts = {info.host() for info in tracker.getExecutorInfos()}
     squares = context.parallelize(range(numbers), partitions).map(lambda n: (n % 7, n * n))
     sums = squares.reduceByKey(lambda a, b: a + b, partitions).collect()
-    answer = f"result: {sum(value for _, value in sums)}\nhosts: {' '.join(sorted(hosts))}\n"
+    answer = (f"result: {sum(value for _, value in sums)}\nhosts: {' '.join(sorted(hosts))}\n"
+              f"driver: {os.environ.get('NM_HOST')}\n")
     print(answer, flush=True)
     if len(sys.argv) > 4:
         with open(sys.argv[4], "w", encoding="utf-8") as out:

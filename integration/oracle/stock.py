@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Starts and stops the stock Hadoop ResourceManager and NodeManagers.
 
-    stock.py start --dir DIR [--nodes N] [-D key=value]...
+    stock.py start --dir DIR [--nodes N | --rm-only] [-D key=value]...
     stock.py stop --dir DIR
     stock.py run --dir DIR COMMAND...
 
 The same contract as scripts/cluster (DIR/client-conf, DIR/endpoints, DIR/logs,
-DIR/rm-conf, DIR/nodeK/conf), so that a test need not know which pair it talks
+DIR/rm-conf, DIR/nodeK/conf, DIR/nm-conf), so that a test need not know which pair it talks
 to. As root, the daemons and the clients all run as nobody: the stock NodeManager
 runs containers under its own account.
 """
@@ -136,20 +136,20 @@ def start_node(directory, index):
 
 
 def registered(web):
-    """Hosts of the running nodes, by the ResourceManager's web service."""
+    """Hosts of the running nodes, by the ResourceManager's web service; None while it does not answer."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(f"http://{web}/ws/v1/cluster/nodes?states=RUNNING", timeout=5) as answer:
             nodes = json.load(answer)["nodes"]
     except OSError:
-        return set()
+        return None
     return {n["nodeHostName"] for n in (nodes or {}).get("node", [])}
 
 
 def wait_registered(web, hosts, children):
-    """Waits until every host is a running node."""
+    """Waits until the ResourceManager answers and every host is a running node."""
     deadline = time.monotonic() + START_DEADLINE_S
-    while not hosts <= registered(web):
+    while (running := registered(web)) is None or not hosts <= running:
         for child in children:
             if child.poll() is not None:
                 raise SystemExit(f"a stock daemon ended with {child.returncode}, see the logs")
@@ -158,8 +158,23 @@ def wait_registered(web, hosts, children):
         time.sleep(0.2)
 
 
-def start(directory, nodes, overrides):
+def node_keys(host, directory, ports=(0, 0, 0)):
+    """What the configuration of a node says that no other's does; port 0 leaves the choice to the node."""
+    rpc, http, localizer = ports
+    return {
+        "yarn.nodemanager.hostname": host,
+        "yarn.nodemanager.address": f"{host}:{rpc}",
+        "yarn.nodemanager.webapp.address": f"{host}:{http}",
+        "yarn.nodemanager.localizer.address": f"{host}:{localizer}",
+        "yarn.nodemanager.local-dirs": str(directory / "local"),
+        "yarn.nodemanager.log-dirs": str(directory / "containers-logs"),
+        "hadoop.tmp.dir": str(directory / "tmp"),
+    }
+
+
+def start(directory, nodes, rm_only, overrides):
     """Writes the configuration, starts the daemons, returns when all nodes are registered."""
+    nodes = 0 if rm_only else nodes
     for name in ["logs", "pids", "home", "tmp", "spark-conf", "client-conf", "rm-conf", "staging"]:
         (directory / name).mkdir(parents=True)
     directory.chmod(0o711)
@@ -171,21 +186,16 @@ def start(directory, nodes, overrides):
         write_conf(directory / conf, common)
     for index in range(1, nodes + 1):
         host = f"127.0.{os.getpid() % 250 + 1}.{index + 1}"
-        rpc, http, localizer = free_ports(host, 3)
+        ports_of_node = free_ports(host, 3)
         own = directory / f"node{index}"
         (own / "conf").mkdir(parents=True)
-        write_conf(own / "conf", common | {
-            "yarn.nodemanager.bind-host": host,
-            "yarn.nodemanager.hostname": host,
-            "yarn.nodemanager.address": f"{host}:{rpc}",
-            "yarn.nodemanager.webapp.address": f"{host}:{http}",
-            "yarn.nodemanager.localizer.address": f"{host}:{localizer}",
-            "yarn.nodemanager.local-dirs": str(own / "local"),
-            "yarn.nodemanager.log-dirs": str(own / "containers-logs"),
-            "hadoop.tmp.dir": str(own / "tmp"),
-        } | overrides)
-        lines += [f"node{index}.rpc={host}:{rpc}", f"node{index}.http={host}:{http}"]
+        write_conf(own / "conf", common | {"yarn.nodemanager.bind-host": host}
+                   | node_keys(host, own, ports_of_node) | overrides)
+        lines += [f"node{index}.rpc={host}:{ports_of_node[0]}", f"node{index}.http={host}:{ports_of_node[1]}"]
         hosts[index] = host
+    if rm_only:
+        (directory / "nm-conf").mkdir()
+        write_conf(directory / "nm-conf", common | node_keys(f"127.0.{os.getpid() % 250 + 1}.1", directory / "nm"))
     (directory / "spark-conf" / "spark-defaults.conf").write_text(
         f"spark.yarn.stagingDir file://{directory}/staging\n")
     (directory / "endpoints").write_text("\n".join(lines) + "\n")
@@ -253,13 +263,14 @@ def main():
         action.add_argument("--dir", required=True, type=Path)
         if name == "start":
             action.add_argument("--nodes", type=int, default=1)
+            action.add_argument("--rm-only", action="store_true")
             action.add_argument("-D", action="append", default=[], metavar="KEY=VALUE", dest="overrides")
         elif name != "stop":
             action.add_argument("rest", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     directory = options.dir.resolve()
     if options.action == "start":
-        start(directory, options.nodes, dict(o.split("=", 1) for o in options.overrides))
+        start(directory, options.nodes, options.rm_only, dict(o.split("=", 1) for o in options.overrides))
     elif options.action == "stop":
         stop(directory)
     elif options.action == "start-node":
