@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from heddle.errors import Failure  # noqa: E402
 
-COMMANDS = ("cluster", "quickstart", "test", "latency")
+COMMANDS = ("cluster", "quickstart", "test", "latency", "hostile", "fuzz")
 
 
 def main():

@@ -58,6 +58,8 @@ def main(arguments):
         "integration": _integration,
         "quickstart": _quickstart,
         "latency": _latency,
+        "hostile": _hostile,
+        "fuzz": _fuzz,
     }
     parser = argparse.ArgumentParser(prog="test", description="Runs every check; the last line is the sum.",
                                      epilog="With CI=true in the environment a skipped check is a failure.")
@@ -194,6 +196,24 @@ def _latency(name, total):
         total.ok(name)
     else:
         total.fail(name, f"scripts/latency exited {code}")
+
+
+def _hostile(name, total):
+    """A short attack on every port; the long one is for releases."""
+    code = _stream([REPOSITORY / "scripts" / "hostile", "--connections", "700"], lambda line: None, env=_with_built())
+    if code == 0:
+        total.ok(name)
+    else:
+        total.fail(name, f"scripts/hostile exited {code}")
+
+
+def _fuzz(name, total):
+    """Every fuzz target, for a minute in CI; elsewhere the step "unit" has run each for a moment with the fixed seed."""
+    code = _stream([REPOSITORY / "scripts" / "fuzz", "--seconds", "60" if total.ci else "1"], lambda line: None)
+    if code == 0:
+        total.ok(name)
+    else:
+        total.fail(name, f"scripts/fuzz exited {code}")
 
 
 def _with_built():
