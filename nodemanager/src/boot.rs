@@ -13,7 +13,9 @@ use hadoop_ipc::server::{AuthPolicy, Server, ServerOptions};
 use nm_core::{Event, launch::NodeFacts};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
-use yarn_conf::{Configuration, Daemon, HostPort, LoadError, LoadOptions, Problem, gate};
+use yarn_conf::{
+    Configuration, Daemon, HostPort, LoadError, LoadOptions, Problem, gate, report::Report,
+};
 use yarn_types::NodeId;
 
 use crate::{
@@ -100,11 +102,15 @@ pub struct Node {
     endpoints_file: Option<PathBuf>,
 }
 
-/// Reads the configuration and judges every key of it.
+/// Reads the configuration, with another file in place of one of the directory's where `instead`
+/// names both.
 ///
 /// # Errors
-/// What cannot be read, and keys that are refused.
-pub fn configuration(options: &Options) -> Result<(Configuration, gate::Gate), BootError> {
+/// What cannot be read.
+pub fn load(
+    options: &Options,
+    instead: Option<(String, PathBuf)>,
+) -> Result<Configuration, BootError> {
     let env: BTreeMap<String, String> = std::env::vars().collect();
     let dir = yarn_conf::resolve_dir(options.config.as_deref(), &env)?;
     let text = |name: &str| env.get(name).cloned().unwrap_or_default();
@@ -116,9 +122,33 @@ pub fn configuration(options: &Options) -> Result<(Configuration, gate::Gate), B
         overrides: options.overrides.clone(),
         env,
         properties,
+        instead,
         ..LoadOptions::new(dir, Daemon::NodeManager)
     };
-    let conf = Configuration::load(&load)?;
+    Ok(Configuration::load(&load)?)
+}
+
+/// Everything that a start would say of the configuration, found without starting.
+pub fn check(conf: &Configuration) -> Report {
+    let mut report = Report::new(Daemon::NodeManager, conf);
+    let executor = conf.dir().map(settings::executor_cfg).transpose();
+    match executor {
+        Ok(executor) => {
+            if let Err(problem) = Settings::read(conf, &executor.unwrap_or_default()) {
+                report.refuse(conf, problem);
+            }
+        }
+        Err(text) => report.refused.push(Problem::general(text)),
+    }
+    report
+}
+
+/// Reads the configuration and judges every key of it.
+///
+/// # Errors
+/// What cannot be read, and keys that are refused.
+fn configuration(options: &Options) -> Result<(Configuration, gate::Gate), BootError> {
+    let conf = load(options, None)?;
     let gate = gate::check(Daemon::NodeManager, &conf);
     if gate.refused.is_empty() {
         Ok((conf, gate))

@@ -6,8 +6,9 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::Parser;
-use nodemanager::boot::{self, Options};
+use nodemanager::boot::{self, BootError, Options};
 use tokio::signal::unix::{SignalKind, signal};
+use yarn_conf::report;
 
 /// A NodeManager that stock YARN clients and ResourceManagers talk to.
 #[derive(Parser, Debug)]
@@ -20,9 +21,16 @@ struct Args {
     /// Sets a key over all files; may be repeated.
     #[arg(short = 'D', value_name = "KEY=VALUE", value_parser = assignment)]
     define: Vec<(String, String)>,
-    /// Reads and judges the configuration, names keys that nobody knows, and ends.
+    /// Reads the configuration as at start, prints every finding with file and line, and ends: 0 if
+    /// it would start, else 1.
     #[arg(long)]
     check: bool,
+    /// With --check: prints first the effective value of every key that is set, and where it is set.
+    #[arg(long, requires = "check")]
+    print: bool,
+    /// With --check: reads FILE in place of the directory's KIND.xml.
+    #[arg(long, requires = "check", value_name = "KIND=FILE", value_parser = report::replacement)]
+    file: Option<(String, PathBuf)>,
     /// Where to log; standard error when not given.
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
@@ -68,6 +76,32 @@ fn tell(text: &str) {
     println!("{text}");
 }
 
+/// Whether it would start; what is to be said of the configuration is printed.
+fn check(
+    options: &Options,
+    instead: Option<(String, PathBuf)>,
+    print: bool,
+) -> anyhow::Result<ExitCode> {
+    let conf = match boot::load(options, instead) {
+        Ok(conf) => conf,
+        Err(BootError::Load(e)) => {
+            tell(&report::unreadable(&e));
+            return Ok(ExitCode::FAILURE);
+        }
+        Err(e) => return Err(e.into()),
+    };
+    let findings = boot::check(&conf);
+    let values = print.then(|| report::effective(&conf));
+    for line in values.into_iter().flatten().chain(findings.lines()) {
+        tell(&line);
+    }
+    Ok(if findings.accepted() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
 fn run(args: Args) -> anyhow::Result<ExitCode> {
     let options = Options {
         config: args.config,
@@ -77,17 +111,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
         unsafe_no_isolation: args.unsafe_no_isolation,
     };
     if args.check {
-        let (_, gate) = boot::configuration(&options)?;
-        gate.warnings
-            .iter()
-            .for_each(|w| tell(&format!("warning: {w}")));
-        gate.without_effect
-            .iter()
-            .for_each(|k| tell(&format!("without effect: {k}")));
-        gate.unknown
-            .iter()
-            .for_each(|k| tell(&format!("unknown: {k}")));
-        return Ok(ExitCode::SUCCESS);
+        return check(&options, args.file, args.print);
     }
     daemon_log::start(args.log_file.as_deref(), &args.log_level, args.log_rotate)
         .map_err(anyhow::Error::msg)?;

@@ -75,6 +75,45 @@ async fn what_it_cannot_honour_it_refuses_in_one_sentence() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn check_says_every_finding_and_whether_it_would_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = dir.path().join("yarn-site.xml");
+    let check = async |text: &str, options: &[&str]| {
+        std::fs::write(&site, text).unwrap();
+        let mut command = daemon();
+        command.arg("--check").args(options);
+        let output = limit(command.arg("--config").arg(dir.path()).output()).await;
+        let output = output.unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let said = said.replace(&format!("{}/", dir.path().display()), "");
+        (output.status.code(), said)
+    };
+    let property = |value: &str| {
+        format!(
+            "<configuration>\n<property><name>yarn.nodemanager.resource.memory-mb</name><value>{value}</value></property>\n</configuration>"
+        )
+    };
+    let key = "yarn.nodemanager.resource.memory-mb";
+    let (code, said) = check(&property(" 2048"), &["--print"]).await;
+    assert_eq!(
+        (code, &*said),
+        (Some(0), &*format!("{key}\t 2048\tyarn-site.xml:2\n"))
+    );
+    let (code, said) = check(&property("2g"), &[]).await;
+    assert_eq!(code, Some(1));
+    assert!(
+        said.starts_with(&format!("yarn-site.xml:2: {key}=2g: is not an integer")),
+        "{said}"
+    );
+    let (code, said) = check("<configuration>\n<property>", &[]).await;
+    assert_eq!(code, Some(1));
+    assert!(
+        said.starts_with("yarn-site.xml:2: ") && said.lines().count() == 1,
+        "{said}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn it_says_its_version() {
     let output = limit(daemon().arg("--version").output()).await.unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

@@ -2,6 +2,7 @@
 //! May touch: all parts of the shell.
 //! Must not: print or exit (`main` does); leave half a daemon behind when something fails.
 
+mod check;
 mod error;
 mod reload;
 
@@ -16,9 +17,12 @@ use std::{
 use hadoop_ipc::server::{AuthPolicy, Server, ServerOptions, Service};
 use rm_core::{Boot, Event, Rm, RmConf, conf::Calculator as CoreCalculator, event::HostLists};
 use tokio::{runtime::Handle, task::JoinHandle as Task};
-use yarn_conf::{Calculator, Configuration, HostPort, resource_calculator, resource_types};
+use yarn_conf::{
+    Calculator, Configuration, HostPort, Problem, resource_calculator, resource_types,
+};
 use yarn_types::ResourceTypes;
 
+pub use check::check;
 pub use error::StartError;
 pub use reload::{FromFiles, Unchanging};
 
@@ -91,7 +95,7 @@ fn core_calculator(calculator: Calculator) -> CoreCalculator {
 }
 
 /// Lanes, calculator and the remark that comes with it.
-fn lanes(conf: &Configuration) -> Result<(ResourceTypes, Calculator), StartError> {
+fn lanes(conf: &Configuration) -> Result<(ResourceTypes, Calculator), Problem> {
     let types = resource_types(conf)?;
     let (calculator, remark) = resource_calculator(conf, &types)?;
     if let Some(remark) = remark {
@@ -104,7 +108,7 @@ fn lanes(conf: &Configuration) -> Result<(ResourceTypes, Calculator), StartError
 ///
 /// # Errors
 /// What is wrong, in one sentence.
-pub fn judge(
+fn judge(
     conf: &Configuration,
 ) -> Result<(Settings, ResourceTypes, Calculator, RmConf, HostLists), StartError> {
     let settings = Settings::read(conf)?;

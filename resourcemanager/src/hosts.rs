@@ -42,6 +42,15 @@ pub enum HostsError {
     },
 }
 
+impl HostsError {
+    /// The key that names the list.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Io { key, .. } | Self::TooLong { key, .. } | Self::Xml { key, .. } => key,
+        }
+    }
+}
+
 /// Reads both lists; a list that is not configured is empty.
 ///
 /// # Errors

@@ -12,12 +12,12 @@ use std::{
 use anyhow::Context as _;
 use clap::Parser;
 use resourcemanager::{
-    boot::{Daemon, FromFiles, StartError, judge},
+    boot::{self, Daemon, FromFiles, StartError},
     rpc::HADOOP_VERSION,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use yarn_conf::{
-    Configuration, Daemon as ConfDaemon, LoadOptions, gate, resolve_dir, system_properties,
+    Configuration, Daemon as ConfDaemon, LoadOptions, gate, report, resolve_dir, system_properties,
 };
 
 /// The Heddle ResourceManager: a YARN ResourceManager for GPU clusters.
@@ -30,9 +30,15 @@ struct Options {
     /// Sets a key over all files; may be repeated.
     #[arg(short = 'D', value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Reads and judges the configuration, names keys that nobody knows, and ends.
+    /// Reads the configuration as at start, prints every finding with file and line, and ends: 0 if it would start, else 1.
     #[arg(long)]
     check: bool,
+    /// With --check: prints first the effective value of every key that is set, and where it is set.
+    #[arg(long, requires = "check")]
+    print: bool,
+    /// With --check: reads FILE in place of the directory's KIND.xml.
+    #[arg(long, requires = "check", value_name = "KIND=FILE", value_parser = report::replacement)]
+    file: Option<(String, PathBuf)>,
     /// Writes the log there instead of to stderr.
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
@@ -68,8 +74,13 @@ fn main() -> ExitCode {
         print_version();
         return ExitCode::SUCCESS;
     }
-    match run(&options) {
-        Ok(()) => ExitCode::SUCCESS,
+    let done = if options.check {
+        check(&options)
+    } else {
+        run(&options).map(|()| ExitCode::SUCCESS)
+    };
+    match done {
+        Ok(code) => code,
         Err(e) => {
             // Our own errors say all in one sentence; others keep their cause behind them.
             let sentence = match e.downcast_ref::<StartError>() {
@@ -85,28 +96,31 @@ fn main() -> ExitCode {
     }
 }
 
+/// Whether it would start; what is to be said of the configuration is printed.
 #[allow(clippy::print_stdout, reason = "what --check is asked for")]
-fn check(options: &Options) -> anyhow::Result<()> {
-    let conf = Configuration::load(&load_options(options)?).map_err(StartError::from)?;
-    let gate = gate::check(ConfDaemon::ResourceManager, &conf);
-    if !gate.refused.is_empty() {
-        return Err(StartError::Refused(gate.refused).into());
-    }
-    judge(&conf)?;
-    let warnings = gate.warnings.iter().map(|w| format!("warning: {w}"));
-    let without = gate.without_effect.iter();
-    let without = without.map(|k| format!("without effect: {k}"));
-    let unknown = gate.unknown.iter().map(|k| format!("unknown: {k}"));
-    for line in warnings.chain(without).chain(unknown) {
+fn check(options: &Options) -> anyhow::Result<ExitCode> {
+    let mut load = load_options(options)?;
+    load.instead.clone_from(&options.file);
+    let conf = match Configuration::load(&load) {
+        Ok(conf) => conf,
+        Err(e) => {
+            println!("{}", report::unreadable(&e));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let findings = boot::check(&conf, options.file.is_some());
+    let values = options.print.then(|| report::effective(&conf));
+    for line in values.into_iter().flatten().chain(findings.lines()) {
         println!("{line}");
     }
-    Ok(())
+    Ok(if findings.accepted() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn run(options: &Options) -> anyhow::Result<()> {
-    if options.check {
-        return check(options);
-    }
     daemon_log::start(
         options.log_file.as_deref(),
         &options.log_level,

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from heddle.errors import Failure  # noqa: E402
 
-COMMANDS = ("cluster", "quickstart", "test", "latency", "hostile", "fuzz")
+COMMANDS = ("cluster", "quickstart", "test", "latency", "check-conf", "hostile", "fuzz")
 
 
 def main():
@@ -23,7 +23,7 @@ def main():
     signal.signal(signal.SIGHUP, _terminated)
     sys.stdout.reconfigure(line_buffering=True)
     try:
-        return importlib.import_module(f"heddle.commands.{name}").main(arguments)
+        return importlib.import_module(f"heddle.commands.{name.replace('-', '_')}").main(arguments)
     except Failure as failure:
         print(f"{name}: {failure}", file=sys.stderr)
         return 1

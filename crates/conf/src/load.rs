@@ -138,7 +138,7 @@ impl Configuration {
         let mut table = Table {
             outside,
             dir: Some(options.dir.clone()),
-            instead: options.instead.clone(),
+            instead: options.instead.as_ref().map(|(_, file)| file.clone()),
             ..Table::default()
         };
         let mut layer = |table: &mut Table, path: &Path| -> Result<(), LoadError> {

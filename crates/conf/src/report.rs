@@ -2,6 +2,8 @@
 //! May touch: the table and the findings of the gate.
 //! Must not: print, or let a secret through.
 
+use std::path::PathBuf;
+
 use crate::{
     error::{LoadError, Origin, Problem, is_secret},
     gate,
@@ -11,6 +13,14 @@ use crate::{
 
 /// Stands where the value of a secret would (`ConfigRedactor` of Hadoop).
 const REDACTED: &str = "<redacted>";
+/// The files a daemon reads.
+const KINDS: [&str; 5] = [
+    "core-site",
+    "yarn-site",
+    "resource-types",
+    "capacity-scheduler",
+    "node-resources",
+];
 /// Keys of capacity-scheduler.xml.
 const SCHEDULER_PREFIX: &str = "yarn.scheduler.capacity.";
 
@@ -84,6 +94,22 @@ impl Report {
             list.iter().map(|p| line(mark, p)).collect()
         };
         kinds.into_iter().flat_map(of).collect()
+    }
+}
+
+/// What `--file KIND=FILE` asks for, as [`crate::LoadOptions::instead`] wants it.
+///
+/// # Errors
+/// No such kind of file, or no file.
+pub fn replacement(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((kind, file)) if KINDS.contains(&kind) && !file.is_empty() => {
+            Ok((format!("{kind}.xml"), file.into()))
+        }
+        _ => Err(format!(
+            "want KIND=FILE with a KIND of {}",
+            KINDS.join(", ")
+        )),
     }
 }
 
@@ -163,7 +189,7 @@ fn nearest(conf: &Configuration, key: &str) -> Option<Origin> {
     } else {
         "yarn-site.xml"
     };
-    let file = conf.path_of(name)?.display().to_string();
+    let file = conf.looked_at(name)?.display().to_string();
     Some(Origin {
         file: file.into(),
         line: 1,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::{Report, effective, unreadable};
+use super::{Report, effective, replacement, unreadable};
 use crate::{Configuration, Daemon, LoadError, LoadOptions};
 
 fn directory(yarn_site: &str) -> TempDir {
@@ -20,11 +20,10 @@ fn load(dir: &Path) -> Result<Configuration, LoadError> {
 }
 
 fn site(properties: &[(&str, &str)]) -> String {
-    let lines: String = properties
-        .iter()
-        .map(|(k, v)| format!("<property><name>{k}</name><value>{v}</value></property>\n"))
-        .collect();
-    format!("<configuration>\n{lines}</configuration>")
+    let of =
+        |(k, v): &(&str, &str)| format!("<property><name>{k}</name><value>{v}</value></property>");
+    let lines: Vec<_> = properties.iter().map(of).collect();
+    format!("<configuration>\n{}\n</configuration>", lines.join("\n"))
 }
 
 #[test]
@@ -116,6 +115,15 @@ fn a_file_that_cannot_be_read_is_one_line_with_its_place() {
     let file = dir.path().join("yarn-site.xml").display().to_string();
     let said = unreadable(&load(dir.path()).unwrap_err());
     assert!(said.starts_with(&format!("{file}:3: ")), "{said}");
+}
+
+#[test]
+fn a_replacement_names_a_kind_and_a_file() {
+    let wanted = ("yarn-site.xml".to_owned(), "a=b.xml".into());
+    assert_eq!(replacement("yarn-site=a=b.xml"), Ok(wanted));
+    for bad in ["yarn-site", "yarn-site=", "hdfs-site=a.xml", "=a.xml"] {
+        assert!(replacement(bad).is_err(), "{bad}");
+    }
 }
 
 #[test]

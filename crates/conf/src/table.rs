@@ -50,8 +50,8 @@ pub(crate) struct Table {
     pub warnings: Vec<Problem>,
     pub outside: Outside,
     pub dir: Option<PathBuf>,
-    /// The file that was read in place of that of this name.
-    pub instead: Option<(String, PathBuf)>,
+    /// The file that was read in place of one of the directory's.
+    pub instead: Option<PathBuf>,
     pub renamed_reported: BTreeSet<&'static str>,
     /// Keys of node-resources.xml, where it is not one of the daemon's own files.
     pub offered: BTreeSet<String>,
@@ -174,11 +174,11 @@ impl Configuration {
         self.0.dir.as_deref()
     }
 
-    /// Where the file called `name`, e.g. `yarn-site.xml`, was looked for.
-    pub(crate) fn path_of(&self, name: &str) -> Option<PathBuf> {
+    /// The one file that is looked at, else that of the directory called `name`, e.g. `yarn-site.xml`.
+    pub(crate) fn looked_at(&self, name: &str) -> Option<PathBuf> {
         match &self.0.instead {
-            Some((replaced, file)) if replaced == name => Some(file.clone()),
-            _ => Some(self.dir()?.join(name)),
+            Some(file) => Some(file.clone()),
+            None => Some(self.dir()?.join(name)),
         }
     }
 

@@ -280,8 +280,15 @@ impl QueuesConf {
 /// Children of one parent add up to 100 percent (`AbstractCSQueue`'s texts).
 fn check_sums(queues: &[QueueConf], reader: &mut Reader<'_>) {
     for (index, parent) in queues.iter().enumerate().filter(|(_, q)| q.is_parent) {
-        let children = queues.iter().filter(|q| q.parent == Some(index));
-        let sum: f32 = children.map(|q| q.capacity).sum();
+        let children = || queues.iter().filter(|q| q.parent == Some(index));
+        let refused = |q: &QueueConf| {
+            let key = format!("{PREFIX}{}.capacity", q.path);
+            reader.problems.iter().any(|p| p.key == key)
+        };
+        if children().any(refused) {
+            continue; // the sum would say of a bad value that it is none
+        }
+        let sum: f32 = children().map(|q| q.capacity).sum();
         let zero = sum.abs() < PRECISION;
         let key = format!("{PREFIX}{}.queues", parent.path);
         let path = &parent.path;

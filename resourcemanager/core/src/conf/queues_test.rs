@@ -60,6 +60,9 @@ fn faults_are_refused_with_hadoops_texts() {
     assert!(refusal(&[]).contains(missing));
     let sum = "Illegal capacity sum of 0.9 for children of queue root for label=. It should be either 0 or 1.0";
     assert!(refusal(&[("root.queues", "a"), ("root.a.capacity", "90")]).contains(sum));
+    let amounts = refusal(&[("root.queues", "a"), ("root.a.capacity", "[memory=1024]")]);
+    assert!(amounts.contains("absolute amounts"), "{amounts}");
+    assert!(!amounts.contains("Illegal capacity sum"), "{amounts}");
     let range = refusal(&[("root.queues", "a"), ("root.a.capacity", "101")]);
     assert!(
         range.contains("Illegal capacity of 101.0 for queue root.a"),

@@ -1,0 +1,54 @@
+//! `--check`: everything that a start would say of the configuration, found without starting.
+//! May touch: the configuration, the host lists it names.
+//! Must not: open a port, or stop at the first finding.
+
+use rm_core::{RmConf, conf::QueuesConf};
+use yarn_conf::{Configuration, Daemon, Problem, report::Report};
+
+use super::{core_calculator, lanes};
+use crate::{hosts, settings::Settings};
+
+/// Which RM of a pair this is follows from the machine where the key is not set.
+const RM_ID: &str = "yarn.resourcemanager.ha.id";
+
+/// Reads `conf` as a start does and keeps every finding. What the machine decides, host lists and the
+/// id of an RM, is only warned of with `lenient`: for files that are looked at elsewhere.
+pub fn check(conf: &Configuration, lenient: bool) -> Report {
+    let mut report = Report::new(Daemon::ResourceManager, conf);
+    match Settings::read(conf) {
+        Ok(settings) => {
+            let (include, exclude) = (settings.include_path, settings.exclude_path);
+            if let Err(e) = hosts::read(include.as_deref(), exclude.as_deref()) {
+                let problem = conf.problem(e.key(), e.to_string());
+                if lenient {
+                    report.warnings.push(problem);
+                } else {
+                    report.refuse(conf, problem);
+                }
+            }
+        }
+        Err(problem) if lenient && problem.key == RM_ID && problem.value.is_none() => {
+            report.warnings.push(problem);
+        }
+        Err(problem) => report.refuse(conf, problem),
+    }
+    let core = match lanes(conf) {
+        Ok((types, calculator)) => {
+            RmConf::from_lookup(conf, types, core_calculator(calculator)).map(|_| ())
+        }
+        Err(problem) => {
+            report.refuse(conf, problem);
+            QueuesConf::from_lookup(conf).map(|_| ())
+        }
+    };
+    for found in core.err().unwrap_or_default() {
+        let problem = conf.problem(&found.key, found.reason);
+        let value = problem.value.clone().map(|v| v.trim().to_owned());
+        report.refuse(conf, Problem { value, ..problem });
+    }
+    report
+}
+
+#[cfg(test)]
+#[path = "check_test.rs"]
+mod tests;
