@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// `hadoop.http.staticuser.user` where nobody says who calls.
-const STATIC_USER: &str = "dr.who";
+pub(super) const STATIC_USER: &str = "dr.who";
 
 fn bad_id(format: Format, text: &str) -> HttpResponse {
     format.bad_request(&format!("Invalid ApplicationId: {text}"))

@@ -1,5 +1,5 @@
-//! HTTP: the few REST answers and plain pages that clients and Spark link to.
-//! May touch: the core's read model, actix-web.
+//! HTTP: REST answers and plain pages; the way to the pages of ApplicationMasters.
+//! May touch: the core's read model, actix-web, the tracking URLs of running applications.
 //! Must not: change anything.
 
 mod apps;
@@ -94,8 +94,13 @@ fn routes(config: &mut web::ServiceConfig) {
         .route("/jmx", web::get().to(servlets::jmx))
         .route("/conf", web::get().to(yarn_web::conf))
         .route("/isActive", web::get().to(servlets::is_active))
-        .route("/proxy/{app}", web::get().to(proxy::proxy))
-        .route("/proxy/{app}/{path:.*}", web::get().to(proxy::proxy))
+        .service(
+            web::resource("/proxy/{path:.*}")
+                .route(web::get().to(proxy::proxy))
+                .route(web::head().to(proxy::proxy))
+                .route(web::post().to(proxy::proxy))
+                .route(web::put().to(proxy::proxy)),
+        )
         .route("/", web::get().to(pages::root))
         .route("/cluster", web::get().to(overview::overview))
         .route("/cluster/apps", web::get().to(overview::overview))
@@ -110,6 +115,7 @@ async fn serve(
     tell: std::sync::mpsc::Sender<ServerHandle>,
 ) -> io::Result<()> {
     let conf = web::Data::new(state.conf.clone());
+    let client = web::Data::new(proxy::client(&listener, &state.context.web_url)?);
     let state = web::Data::new(state);
     let app = move || {
         let headers = DefaultHeaders::new()
@@ -119,6 +125,7 @@ async fn serve(
         App::new()
             .app_data(state.clone())
             .app_data(conf.clone())
+            .app_data(client.clone())
             .wrap(headers)
             .configure(routes)
     };

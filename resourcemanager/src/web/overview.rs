@@ -46,7 +46,7 @@ pub(super) async fn overview(state: Data<State>) -> HttpResponse {
         .content_type("text/html; charset=utf-8")
         .insert_header((
             header::CONTENT_SECURITY_POLICY,
-            "default-src 'none'; style-src 'unsafe-inline'",
+            "default-src 'none'; img-src data:; style-src 'unsafe-inline'",
         ))
         .body(render(&view, &state.context))
 }
