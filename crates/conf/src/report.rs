@@ -163,7 +163,7 @@ fn line(mark: &str, problem: &Problem) -> String {
 fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
             out.extend(c.escape_default());
         } else {
             out.push(c);

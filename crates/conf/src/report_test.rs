@@ -90,7 +90,7 @@ fn a_reference_that_never_ends_is_said_even_of_an_unknown_key() {
 fn effective_values_are_expanded_and_secrets_hidden() {
     let dir = directory(&site(&[
         ("a", "1"),
-        ("b", "${a}\t2"),
+        ("b", "${a}\t2\u{2028}"),
         ("c.password", "hush"),
         ("d", "jdbc:${c.password}"),
         ("e", "hush"),
@@ -101,7 +101,7 @@ fn effective_values_are_expanded_and_secrets_hidden() {
         effective(&conf),
         [
             format!("a\t1\t{file}:2"),
-            format!("b\t1\\t2\t{file}:3"),
+            format!("b\t1\\t2\\u{{2028}}\t{file}:3"),
             format!("c.password\t<redacted>\t{file}:4"),
             format!("d\t<redacted>\t{file}:5"),
             format!("e\thush\t{file}:6"),

@@ -118,11 +118,12 @@ impl Reader<'_> {
             return default / 100.0;
         }
         let value = self.float(key, default);
-        if value.to_bits() == (-1.0_f32).to_bits() {
+        let maximum = key.ends_with("maximum-capacity");
+        if maximum && value.to_bits() == (-1.0_f32).to_bits() {
             return 1.0; // Hadoop's "undefined" maximum
         }
         if !(0.0..=100.0).contains(&value) {
-            let what = if key.ends_with("maximum-capacity") {
+            let what = if maximum {
                 "maximumCapacity"
             } else {
                 "capacity"

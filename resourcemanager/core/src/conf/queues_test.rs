@@ -68,6 +68,11 @@ fn faults_are_refused_with_hadoops_texts() {
         range.contains("Illegal capacity of 101.0 for queue root.a"),
         "{range}"
     );
+    let negative = refusal(&[("root.queues", "a"), ("root.a.capacity", "-1")]);
+    assert!(
+        negative.contains("Illegal capacity of -1.0 for queue root.a"),
+        "{negative}"
+    );
     let number = refusal(&[("root.queues", "a"), ("root.a.capacity", "100%")]);
     assert!(number.contains("For input string: \"100%\""), "{number}");
     let state = refusal(&[

@@ -85,7 +85,7 @@ def _check(programs, base, kind, file, values):
                                   capture_output=True, check=False, timeout=CHECK_SECONDS_MAX)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise Failure(f"{programs / name} cannot check {file}: {error}") from None
-        said = done.stdout.decode(errors="replace").splitlines()
+        said = [line for line in done.stdout.decode(errors="replace").split("\n") if line]
         if done.returncode not in (0, 1) or (done.returncode and not said):
             raise Failure(f"{programs / name} ended with {done.returncode} on {file}: "
                           f"{done.stderr.decode(errors='replace').strip()}")
