@@ -1,8 +1,9 @@
-"""Nodes of either kind that join a running ResourceManager of the other kind."""
+"""Daemons of either kind that join a running cluster of the other kind, or take the place of one of its daemons."""
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -33,25 +34,62 @@ def stock_node(cluster, name, conf):
 def heddle_node(cluster, name, conf, cards, options=()):
     """Starts Heddle's NodeManager with that many simulated GPUs from the directory conf; waits until it runs."""
     layout = Layout(cluster.directory)
-    built = binaries.find()
-    binaries.copy(built, layout.bin)
-    gpus.copy_programs(built, layout.bin)
+    _programs(layout)
     chosen = gpus.Options(count=cards)
-    layout.node(1).mkdir()
+    layout.node(1).mkdir(exist_ok=True)
     layout.node(1).chmod(0o755)
     layout.topology(1).write_text(chosen.topology_of(name), encoding="utf-8")
-    words = [layout.bin / "nodemanager", "--config", conf, *options, "--log-file", layout.logs / f"{name}.log",
-             "--endpoints-file", layout.endpoints_of(name)]
+    words = [*_words(layout, "nodemanager", name, conf), *options]
     for key, value in ({PLUGINS: gpus.GPU} | gpus.node_keys(chosen, layout, 1)).items():
         words += ["-D", f"{key}={value}"]
-    environment = stock.environment(cluster.directory, cluster.directory / "client-conf")
     before = nodes(cluster)
-    with open(layout.logs / f"{name}.out", "ab") as out:
-        child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd="/",
-                                 env=environment | gpus.environment(chosen, layout, 1), start_new_session=True)
-    cluster.restarted.append(child)
+    _start(cluster, name, words, gpus.environment(chosen, layout, 1))
     cluster.after_stop.append(lambda: cgroups.remove(layout.cgroup))
     return _await(cluster, name, before)
+
+
+def heddle_resourcemanager(cluster):
+    """Starts Heddle's ResourceManager from DIR/rm-conf."""
+    layout = Layout(cluster.directory)
+    _programs(layout)
+    _start(cluster, "rm", _words(layout, "resourcemanager", "rm", layout.rm_conf))
+
+
+def stock_resourcemanager(cluster):
+    """Starts the stock ResourceManager from DIR/rm-conf."""
+    cluster.restarted.append(stock.start_daemon(
+        cluster.directory, "rm", cluster.directory / "rm-conf",
+        "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"))
+
+
+def end(cluster, name):
+    """Tells a daemon to stop and waits for its end."""
+    process = cluster.daemon(name)
+    process.kill(signal.SIGTERM)
+    wait_for(f"{name} to end", lambda: not process.alive())
+    cluster.restarted = [child for child in cluster.restarted if child.poll() is None]
+
+
+def _programs(layout):
+    """Copies the daemons and what simulates GPUs to DIR/bin, once."""
+    if not layout.bin.exists():
+        built = binaries.find()
+        binaries.copy(built, layout.bin)
+        gpus.copy_programs(built, layout.bin)
+
+
+def _words(layout, program, name, conf):
+    """The command line of one of our daemons."""
+    return [layout.bin / program, "--config", conf, "--log-file", layout.logs / f"{name}-heddle.log",
+            "--endpoints-file", layout.endpoints_of(name)]
+
+
+def _start(cluster, name, words, variables=None):
+    """Starts one of our daemons."""
+    environment = stock.environment(cluster.directory, cluster.directory / "client-conf") | (variables or {})
+    with open(cluster.directory / "logs" / f"{name}-heddle.out", "ab") as out:
+        cluster.restarted.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd="/",
+                                                  env=environment, start_new_session=True))
 
 
 def conf_of_another(cluster, name, last):

@@ -12,8 +12,12 @@ from scenarios.gpu import GPU, KEYS, cards, devices, gpus_in, require_table, unl
 from scenarios.registry import HEDDLE, check
 from scenarios.spark import SQUARES, expect_success
 
-# A test machine's disk may be fuller than Hadoop likes.
-NODE_KEYS = {"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.9"}
+NODE_KEYS = {
+    # A test machine's disk may be fuller than Hadoop likes.
+    "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.9",
+    # A node looks for its ResourceManager every 30 s otherwise.
+    "yarn.resourcemanager.connect.retry-interval.ms": "1000",
+}
 GPU_EXECUTORS = {"spark.executor.cores": "1", "spark.executor.resource.gpu.amount": "1",
                  "spark.task.resource.gpu.amount": "1"}
 
@@ -117,3 +121,48 @@ def mixed_nodes(bench):
             status = master.end_of(master.run(f"exit {code}", granted))
             require(status["exit"] == code, f"ended {status}")
     cluster.stop()
+
+
+@check("pairs/one-daemon-at-a-time", targets=HEDDLE)
+def one_daemon_at_a_time(bench):
+    """A stock cluster becomes ours on its own configuration, addresses and directories: first the node, then the
+    ResourceManager, and back again; each time the other daemon stays, and containers run."""
+    caches.stock_jars()
+    cluster = bench.fresh_cluster(keys=KEYS | NODE_KEYS, target="stock")
+    conf, began = cluster.directory / "node1" / "conf", join.nodes(cluster)
+    own = OwnBench(bench, cluster)
+
+    def works(step, **ask):
+        wait_for(f"the node after {step}", lambda: set(join.nodes(cluster)) == set(began))
+        with Master(own, step) as master:
+            master.run("exit 7", granted := master.containers(**ask)[0])
+            require(master.end_of(granted["container"])["exit"] == 7, f"{step}: ended {master.finished}")
+
+    def kinds():
+        return [join.kind(one) for one in join.nodes(cluster).values()], rm_is_ours(cluster)
+
+    works("all stock")
+    join.end(cluster, "node1")
+    wait_for("the node to be gone", lambda: not join.nodes(cluster))
+    join.heddle_node(cluster, "node1", conf, 2, unless_isolated())
+    works("our node", resources={GPU: 1})
+    require(kinds() == (["heddle"], False), f"the daemons are {kinds()}")
+    join.end(cluster, "rm")
+    join.heddle_resourcemanager(cluster)
+    works("our ResourceManager", resources={GPU: 1})
+    require(kinds() == (["heddle"], True), f"the daemons are {kinds()}")
+    join.end(cluster, "node1")
+    wait_for("the node to be gone", lambda: not join.nodes(cluster))
+    join.stock_node(cluster, "node1", conf)
+    works("the stock node again")
+    require(kinds() == (["stock"], True), f"the daemons are {kinds()}")
+    join.end(cluster, "rm")
+    join.stock_resourcemanager(cluster)
+    works("all stock again")
+    require(kinds() == (["stock"], False), f"the daemons are {kinds()}")
+    cluster.stop()
+
+
+def rm_is_ours(cluster):
+    """Whether the ResourceManager is Heddle's: it is no Java program."""
+    return "java" not in cluster.daemon("rm").command[0]
