@@ -24,12 +24,12 @@ pub(super) const STYLE: &str = "\
 :root{color-scheme:light dark;--line:#8883;--soft:#8881;--ok:#2a7d46;--bad:#b3362b;--bar:#3b78c4;--more:#d08a1f}\
 body{font:15px/1.45 system-ui,sans-serif;max-width:78rem;margin:1.5rem auto;padding:0 1rem}\
 h1{font-size:1.5rem;margin:0 0 1rem}h2{font-size:1.15rem;margin:2rem 0 .6rem}\
-nav a{margin-right:1rem}table{border-collapse:collapse;width:100%}\
+nav{margin-bottom:.6rem}nav a{margin-right:1rem}a{color:var(--bar)}pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere}table{border-collapse:collapse;width:100%}\
 .wide{overflow-x:auto}th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}\
-th{font-weight:600;font-size:.85rem;opacity:.75}\
+th{font-weight:600;font-size:.85rem;opacity:.75;white-space:nowrap}.facts th{width:9rem}\
 .sums{display:flex;flex-wrap:wrap;gap:.8rem}.sums div{background:var(--soft);border-radius:.5rem;padding:.5rem .9rem}\
 .sums b{display:block;font-size:1.25rem}.small{font-size:.85rem;opacity:.75}\
-.bar{position:relative;height:.8rem;min-width:10rem;background:var(--soft);border:1px solid var(--line);border-radius:.3rem;overflow:hidden}\
+.bar{position:relative;margin-top:.3rem;height:.8rem;min-width:10rem;background:var(--soft);border:1px solid var(--line);border-radius:.3rem;overflow:hidden}\
 .bar i{position:absolute;top:0;bottom:0;left:0;background:var(--bar)}.bar i.over{background:var(--more)}\
 .bar u{position:absolute;top:0;bottom:0;width:2px;background:currentColor;opacity:.6}\
 .ok{color:var(--ok)}.bad{color:var(--bad)}\
@@ -108,7 +108,8 @@ fn label(name: &str, units: &str) -> String {
     }
 }
 
-fn amounts(types: &ResourceTypes, amounts: Resource) -> String {
+/// Memory and vcores, and whatever else is not nothing.
+pub(super) fn amounts(types: &ResourceTypes, amounts: Resource) -> String {
     let lanes = types.iter().enumerate();
     let shown = lanes.filter_map(|(lane, t)| {
         let amount = types.wire(lane, amounts);

@@ -9,17 +9,21 @@ use actix_web::{
     http::{StatusCode, header},
     web::{Data, Path},
 };
-use rm_core::view::{GpuReport, NodeReport};
+use rm_core::view::{AppReport, GpuReport, NodeReport};
 use yarn_types::{ApplicationId, gpu::GpuHealth};
 use yarn_web::escape;
 
-use super::{State, overview::STYLE};
-use crate::rpc::app_urls;
+use super::{
+    State,
+    overview::{STYLE, amounts},
+};
+use crate::{driver::wall_ms, rpc::app_urls};
 
 fn page(status: StatusCode, title: &str, body: &str) -> HttpResponse {
     let title = escape(title);
     let page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
          <link rel=\"icon\" href=\"data:,\"><title>{title}</title><style>{STYLE}</style></head>\n\
          <body><nav><a href=\"/cluster\">Cluster</a><a href=\"/cluster/nodes\">Nodes</a></nav>\
          <h1>{title}</h1>{body}</body></html>\n"
@@ -68,6 +72,30 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     }
     out.push_str("</table></div>");
     out
+}
+
+/// Names on the left, what they mean for one thing on the right.
+fn facts_table(facts: &[(&str, String)]) -> String {
+    let row = |(name, value): &(&str, String)| format!("<tr><th>{name}</th><td>{value}</td></tr>");
+    let rows: String = facts.iter().map(row).collect();
+    format!("<div class=\"wide\"><table class=\"facts\">{rows}</table></div>")
+}
+
+/// From the start to the end or to now, as people say it.
+fn elapsed(app: &AppReport) -> String {
+    let end_ms = if app.finished_wall_ms == 0 {
+        wall_ms()
+    } else {
+        app.finished_wall_ms
+    };
+    let seconds = (end_ms - app.started_wall_ms).max(0) / 1000;
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    let seconds = seconds % 60;
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds} s"),
+        (0, _) => format!("{minutes} min {seconds} s"),
+        _ => format!("{hours} h {minutes} min"),
+    }
 }
 
 pub(super) async fn root() -> HttpResponse {
@@ -146,6 +174,12 @@ pub(super) async fn app(state: Data<State>, path: Path<String>) -> HttpResponse 
         );
     };
     let urls = app_urls(&state.context, &app);
+    let holds = if app.state.is_final() {
+        "nothing".to_owned()
+    } else {
+        let amounts = amounts(&state.context.types, app.used);
+        format!("{} containers: {amounts}", app.used_containers)
+    };
     let facts = [
         ("User", escape(&app.user)),
         ("Name", escape(&app.name)),
@@ -153,13 +187,15 @@ pub(super) async fn app(state: Data<State>, path: Path<String>) -> HttpResponse 
         ("Queue", escape(&app.queue)),
         ("State", app.state.to_string()),
         ("Final status", app.final_status.to_string()),
+        ("Progress", format!("{:.0} %", app.progress * 100.0)),
+        ("Elapsed", elapsed(&app)),
+        ("Holds", holds),
         ("Tracking URL", link(&urls.tracking, &urls.tracking)),
         (
             "Diagnostics",
             format!("<pre>{}</pre>", escape(&app.diagnostics)),
         ),
     ];
-    let facts = facts.map(|(name, value)| vec![name.to_owned(), value]);
     let attempts: Vec<_> = attempts
         .iter()
         .map(|attempt| {
@@ -184,6 +220,10 @@ pub(super) async fn app(state: Data<State>, path: Path<String>) -> HttpResponse 
         })
         .collect();
     let head = ["Attempt", "State", "Node", "Logs", "Diagnostics"];
-    let body = format!("{}{}", table(&["", ""], &facts), table(&head, &attempts));
+    let body = format!(
+        "{}<h2>Attempts</h2>{}",
+        facts_table(&facts),
+        table(&head, &attempts)
+    );
     page(StatusCode::OK, &format!("Application {id}"), &body)
 }
