@@ -260,20 +260,26 @@ fn node_row(out: &mut String, node: &NodeReport, types: &ResourceTypes) {
             escape(&node.health_report)
         )
     };
-    let mut gpus: Vec<&GpuReport> = node.gpus.iter().collect();
-    gpus.sort_by_key(|gpu| gpu.index);
-    let gpus: String = gpus.into_iter().map(gpu).collect();
+    let gpus = gpus(node);
     put!(
         out,
         "<tr><td>{name}<br><span class=\"small\">{}</span></td>\
          <td class=\"{state}\">{}{health}</td><td>{}</td><td>{}</td><td>{}</td>\
-         <td><div class=\"gpus\">{gpus}</div></td></tr>\n",
+         <td>{gpus}</td></tr>\n",
         escape(&node.rack),
         node.state,
         node.containers,
         amounts(types, node.used),
         amounts(types, node.total),
     );
+}
+
+/// The cards of a node in the order of their numbers.
+pub(super) fn gpus(node: &NodeReport) -> String {
+    let mut gpus: Vec<&GpuReport> = node.gpus.iter().collect();
+    gpus.sort_by_key(|gpu| gpu.index);
+    let gpus: String = gpus.into_iter().map(gpu).collect();
+    format!("<div class=\"gpus\">{gpus}</div>")
 }
 
 /// A card: its number; who has it, or what is wrong with it.
@@ -289,7 +295,10 @@ fn gpu(gpu: &GpuReport) -> String {
         }
         (GpuHealth::Ok, None, None) => ("", ": free".to_owned()),
     };
-    let title = format!("{} {} ({} MiB)", gpu.uuid, gpu.model, gpu.memory_mib);
+    let title = format!(
+        "{} {} ({} MiB), minor {}",
+        gpu.uuid, gpu.model, gpu.memory_mib, gpu.minor
+    );
     format!(
         "<span class=\"gpu{class}\" title=\"{}\">{}{text}</span>",
         escape(&title),

@@ -9,13 +9,13 @@ use actix_web::{
     http::{StatusCode, header},
     web::{Data, Path},
 };
-use rm_core::view::{AppReport, GpuReport, NodeReport};
-use yarn_types::{ApplicationId, gpu::GpuHealth};
+use rm_core::view::{AppReport, NodeReport};
+use yarn_types::ApplicationId;
 use yarn_web::escape;
 
 use super::{
     State,
-    overview::{STYLE, amounts},
+    overview::{STYLE, amounts, gpus},
 };
 use crate::{driver::wall_ms, rpc::app_urls};
 
@@ -104,22 +104,6 @@ pub(super) async fn root() -> HttpResponse {
         .finish()
 }
 
-/// A line for each card: index, minor number, UUID, condition, who has it.
-fn gpus(node: &NodeReport) -> String {
-    let line = |gpu: &GpuReport| {
-        let condition = match (&gpu.health, &gpu.dirty) {
-            (GpuHealth::Bad(why), _) => format!("lost: {why}"),
-            (GpuHealth::Ok, Some(why)) => format!("dirty: {why}"),
-            (GpuHealth::Ok, None) => String::new(),
-        };
-        let holder = gpu.holder.map(|c| c.to_string()).unwrap_or_default();
-        let (index, minor, uuid) = (gpu.index, gpu.minor, &gpu.uuid);
-        escape(format!("{index} ({minor}) {uuid} {condition} {holder}").trim_end())
-    };
-    let lines: Vec<String> = node.gpus.iter().map(line).collect();
-    lines.join("<br>")
-}
-
 pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
     let Some(view) = state.context.driver.view().await else {
         return busy();
@@ -132,8 +116,8 @@ pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
             node.state.to_string(),
             link(&format!("http://{}", node.http_address), &node.http_address),
             node.containers.to_string(),
-            escape(&types.show(node.used)),
-            escape(&types.show(node.total)),
+            amounts(types, node.used),
+            amounts(types, node.total),
             gpus(node),
             escape(&node.version),
             escape(&node.health_report),
