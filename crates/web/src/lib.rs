@@ -9,3 +9,11 @@ mod html;
 pub use answer::{Format, Pairs};
 pub use conf::conf;
 pub use html::escape;
+
+/// Headers of every answer that has not set them itself.
+pub fn default_headers() -> actix_web::middleware::DefaultHeaders {
+    actix_web::middleware::DefaultHeaders::new()
+        .add(("Cache-Control", "no-cache"))
+        .add(("X-Content-Type-Options", "nosniff"))
+        .add(("X-Frame-Options", "SAMEORIGIN"))
+}

@@ -11,7 +11,7 @@ mod rest;
 
 use std::{net::TcpListener, path::PathBuf, sync::Arc};
 
-use actix_web::{App, HttpServer, dev::Server, middleware::DefaultHeaders, web};
+use actix_web::{App, HttpServer, dev::Server, web};
 use yarn_conf::Configuration;
 use yarn_types::{NodeId, Resource, ResourceTypes};
 
@@ -61,14 +61,10 @@ pub fn server(site: Site, listener: TcpListener) -> std::io::Result<Server> {
     let conf = web::Data::new(site.conf.clone());
     let site = web::Data::new(site);
     let app = move || {
-        let headers = DefaultHeaders::new()
-            .add(("Cache-Control", "no-cache"))
-            .add(("X-Content-Type-Options", "nosniff"))
-            .add(("X-Frame-Options", "SAMEORIGIN"));
         App::new()
             .app_data(site.clone())
             .app_data(conf.clone())
-            .wrap(headers)
+            .wrap(yarn_web::default_headers())
             .configure(routes)
     };
     let server = HttpServer::new(app)

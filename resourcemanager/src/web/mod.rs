@@ -20,9 +20,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use actix_web::{
-    App, HttpResponse, HttpServer, dev::ServerHandle, middleware::DefaultHeaders, web,
-};
+use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, web};
 use rm_core::Rm;
 use tokio::sync::oneshot;
 use yarn_conf::Configuration;
@@ -118,15 +116,11 @@ async fn serve(
     let client = web::Data::new(proxy::client(&listener, &state.context.web_url)?);
     let state = web::Data::new(state);
     let app = move || {
-        let headers = DefaultHeaders::new()
-            .add(("Cache-Control", "no-cache"))
-            .add(("X-Content-Type-Options", "nosniff"))
-            .add(("X-Frame-Options", "SAMEORIGIN"));
         App::new()
             .app_data(state.clone())
             .app_data(conf.clone())
             .app_data(client.clone())
-            .wrap(headers)
+            .wrap(yarn_web::default_headers())
             .configure(routes)
     };
     let server = HttpServer::new(app)
