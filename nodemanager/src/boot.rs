@@ -10,7 +10,7 @@ use std::{
 };
 
 use hadoop_ipc::server::{AuthPolicy, Server, ServerOptions};
-use nm_core::{Event, launch::NodeFacts};
+use nm_core::{Event, disks::DiskReport, launch::NodeFacts};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use yarn_conf::{
@@ -24,8 +24,6 @@ use crate::{
     exec::{
         account::account_for,
         deletion::Deleter,
-        dirs,
-        disks::DiskRules,
         launch::Binaries,
         localizer::{Localizer, LocalizerConf},
         monitor::{Monitor, MonitorConf},
@@ -216,18 +214,16 @@ async fn open(
         settings.localizer.delete_threads,
         settings.localizer.delete_delay_s,
     );
-    let disks = directories(&settings, &deleter, started_wall_ms).await?;
-    let report = {
-        let disks = disks.clone();
-        let look = tokio::task::spawn_blocking(move || disks.check());
-        look.await.map_err(|e| BootError::Other(e.to_string()))?
-    };
+    let (disks, report) = directories(&settings, &deleter, started_wall_ms).await?;
     let devices = devices(&settings, unsafe_no_isolation).await?;
     let (server, web) = ports.serve_web(&settings, conf, &inbox, started_wall_ms, &devices)?;
     let http = (&id, http_port);
     let tools = tools(&settings, http, &inbox, &keys, binaries, deleter, &devices);
     let watched = Arc::clone(&tools.monitor);
     let health = disks.health(&report);
+    if !health.report.is_empty() {
+        tracing::warn!(healthy = health.healthy, report = health.report, "disks");
+    }
     let runner = Arc::new(Runner::new(tools, report));
     let (exit_sender, exit) = mpsc::unbounded_channel();
     let (work_sender, work) = mpsc::unbounded_channel();
@@ -251,7 +247,16 @@ async fn open(
     };
     tokio::spawn(tracker.run(work));
     loops(&settings, &inbox, &runner, (watched, usage), disks);
-    inbox.event(Event::Health(health));
+    inbox.event(Event::Health {
+        reporter: health::DISKS,
+        health,
+    });
+    scripts(&settings, &inbox).await;
+    let log_dirs = settings.log_dirs.clone();
+    let left = tokio::task::spawn_blocking(move || recover::left_logs(&log_dirs)).await;
+    inbox.event(Event::LeftLogs {
+        apps: left.unwrap_or_default(),
+    });
     devices.watch(&settings, &inbox).await?;
     inbox.event(Event::Begin);
     Ok(Node {
@@ -354,64 +359,34 @@ fn facts(settings: &Settings, id: &NodeId, http_port: u16) -> Facts {
     }
 }
 
-/// Makes and clears directories, ends what a predecessor left.
+/// Ends what a predecessor left, clears and makes directories, and looks at them. Bad ones are a
+/// matter of health, be they all: the node then says so to the ResourceManager.
 async fn directories(
     settings: &Settings,
     deleter: &Deleter,
     wall_ms: i64,
-) -> Result<Disks, BootError> {
+) -> Result<(Disks, DiskReport), BootError> {
     let disks = Disks {
         local_dirs: settings.local_dirs.clone(),
         log_dirs: settings.log_dirs.clone(),
-        rules: settings.disks.unwrap_or(DiskRules {
-            // Checks are off: a directory counts as long as it can be used at all.
-            used_percent_max: 100.0,
-            free_mb_min: 0,
-            healthy_fraction_min: 0.0,
-        }),
+        rules: settings.disks,
     };
-    let (look, deleter) = (disks.clone(), deleter.clone());
+    let deleter = deleter.clone();
     let runtime = tokio::runtime::Handle::current();
     let made = tokio::task::spawn_blocking(move || {
         let _inside = runtime.enter();
-        let before = recover::kill_predecessor(&look.local_dirs);
+        let before = recover::kill_predecessor(&disks.local_dirs);
         if !before.killed.is_empty() || !before.left.is_empty() {
             tracing::warn!(
                 containers = before.containers.len(), killed = before.killed.len(),
                 left = ?before.left, "ended what an earlier NodeManager left"
             );
         }
-        recover::clear_local_dirs(&look.local_dirs, wall_ms, &deleter);
-        let local = look.local_dirs.iter().map(|d| dirs::init_local_dir(d));
-        let log = look.log_dirs.iter().map(|d| dirs::init_log_dir(d));
-        // One bad disk of several is a matter of health; none that works ends the start.
-        let mut usable = [false, false];
-        let mut last = None;
-        let kinds = local.map(|r| (0, r)).chain(log.map(|r| (1, r)));
-        for (kind, result) in kinds {
-            match result {
-                Ok(()) => usable[kind] = true,
-                Err(e) => {
-                    tracing::warn!(error = %e, "a directory is not usable");
-                    last = Some(e.to_string());
-                }
-            }
-        }
-        match usable {
-            [true, true] => Ok(()),
-            [local, _] => {
-                let key = if local { "log-dirs" } else { "local-dirs" };
-                let why = last.unwrap_or_default();
-                Err(format!(
-                    "no directory of yarn.nodemanager.{key} is usable: {why}"
-                ))
-            }
-        }
+        recover::clear_local_dirs(&disks.local_dirs, wall_ms, &deleter);
+        let report = disks.check(&DiskReport::default());
+        (disks, report)
     });
-    made.await
-        .map_err(|e| BootError::Other(e.to_string()))?
-        .map_err(BootError::Other)?;
-    Ok(disks)
+    made.await.map_err(|e| BootError::Other(e.to_string()))
 }
 
 fn tools(
@@ -445,7 +420,12 @@ fn tools(
         runtime: tokio::runtime::Handle::current(),
         localizer: Arc::new(Localizer::new(binaries.clone(), cache, deleter.clone())),
         binaries,
+        log_deleter: Deleter::new(
+            settings.localizer.log_delete_threads,
+            settings.localizer.delete_delay_s,
+        ),
         deleter,
+        disk_rules: settings.disks,
         monitor: Arc::new(Mutex::new(monitor)),
         keys: Arc::clone(keys),
         node: NodeFacts {
@@ -486,7 +466,7 @@ fn loops(
             settings.monitor.interval_ms,
         ));
     }
-    if settings.disks.is_some() {
+    if settings.disks.enabled {
         let (runner, inbox) = (Arc::clone(runner), inbox.clone());
         tokio::spawn(health::watch(
             disks,
@@ -502,6 +482,21 @@ fn loops(
         settings.local_dirs.clone(),
         interval_ms,
     ));
+}
+
+/// Starts the health scripts; where the configuration wants it, each has run before the node
+/// registers.
+async fn scripts(settings: &Settings, inbox: &Inbox) {
+    let usable = settings.scripts.iter().filter(|s| s.is_usable());
+    for (script, reporter) in usable.zip(health::DISKS + 1..) {
+        let before = settings.scripts_before_start;
+        if before {
+            let health = script.check().await;
+            inbox.event(Event::Health { reporter, health });
+        }
+        let watch = health::watch_script(script.clone(), reporter, inbox.clone(), before);
+        tokio::spawn(watch);
+    }
 }
 
 async fn resolve(address: &HostPort, key: &'static str) -> Result<SocketAddr, BootError> {

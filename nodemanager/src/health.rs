@@ -1,17 +1,27 @@
-//! Looks at the disks and says when the node's health changes.
+//! Looks at the disks and says how the node is.
 //! May touch: `exec::disks`, the runner's directories, the inbox, time.
-//! Must not: judge containers.
+//! Must not: judge (`nm_core::disks` does).
+
+mod script;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use nm_core::{Event, Health};
+use nm_core::{
+    Event, Health,
+    disks::{DiskReport, DiskRules, Fault},
+};
 use tokio::time::MissedTickBehavior;
+
+pub use script::{HealthScript, watch as watch_script};
 
 use crate::{
     driver::{Inbox, wall_ms},
-    exec::disks::{self, DiskReport, DiskRules},
+    exec::{dirs, disks},
     runner::Runner,
 };
+
+/// Number of the disks among the reporters of health; scripts follow.
+pub const DISKS: usize = 0;
 
 /// Directories to look at and how.
 #[derive(Clone, Debug)]
@@ -25,16 +35,26 @@ pub struct Disks {
 }
 
 impl Disks {
-    /// One look. Blocking.
-    pub fn check(&self) -> DiskReport {
-        disks::check(&self.local_dirs, &self.log_dirs, &self.rules)
+    /// One look, judged after the one before. Directories in use have their layout from then on.
+    /// Blocking.
+    pub fn check(&self, before: &DiskReport) -> DiskReport {
+        let (local, log) = (disks::look(&self.local_dirs), disks::look(&self.log_dirs));
+        let mut report = before.next(local, log, &self.rules);
+        let good = std::mem::take(&mut report.local.good);
+        for (dir, usable) in good {
+            match dirs::init_local_dir(&dir) {
+                Ok(()) => report.local.good.push((dir, usable)),
+                Err(e) => report.local.bad.push((dir, Fault::Error(e.to_string()))),
+            }
+        }
+        report
     }
 
     /// The report as the ResourceManager is told.
     pub fn health(&self, report: &DiskReport) -> Health {
         Health {
             healthy: report.healthy(&self.rules),
-            report: report.text(),
+            report: report.text(&self.rules),
             checked_wall_ms: wall_ms(),
         }
     }
@@ -47,15 +67,18 @@ pub async fn watch(disks: Disks, runner: Arc<Runner>, inbox: Inbox, interval_ms:
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let look = disks.clone();
-        let Ok(report) = tokio::task::spawn_blocking(move || look.check()).await else {
+        let (look, before) = (disks.clone(), runner.disks());
+        let Ok(report) = tokio::task::spawn_blocking(move || look.check(&before)).await else {
             continue;
         };
         let health = disks.health(&report);
-        if !health.report.is_empty() {
+        if health.report != runner.disks().text(&disks.rules) {
             tracing::warn!(healthy = health.healthy, report = health.report, "disks");
         }
         runner.set_disks(report);
-        inbox.event(Event::Health(health));
+        inbox.event(Event::Health {
+            reporter: DISKS,
+            health,
+        });
     }
 }

@@ -15,6 +15,7 @@ use std::{
 use dashmap::DashMap;
 use nm_core::{
     Event, Signal,
+    disks::{DiskReport, DiskRules},
     launch::{NodeFacts, diagnostics::Tails},
     localize::LocalResource,
 };
@@ -27,7 +28,6 @@ use crate::{
         account::{Account, AccountRules, account_for},
         deletion::{Deleter, Deletion},
         dirs::{self, ContainerPaths},
-        disks::DiskReport,
         launch::{self, Binaries, Handle, LaunchRequest, Waiter},
         localizer::{Localized, Localizer, Needs},
         monitor::{Limits, Monitor, beyond_memory, vmem_limit},
@@ -100,6 +100,10 @@ pub struct Tools {
     pub localizer: Arc<Localizer>,
     /// Deletes in the background.
     pub deleter: Deleter,
+    /// The same for logs.
+    pub log_deleter: Deleter,
+    /// When disks are good enough to start something.
+    pub disk_rules: DiskRules,
     /// Memory watch.
     pub monitor: Arc<Mutex<Monitor>>,
     /// Keys, of which those of ended applications go.
@@ -149,6 +153,11 @@ impl Runner {
     /// Directories in use from now on.
     pub fn set_disks(&self, disks: DiskReport) {
         *self.lock_disks() = disks;
+    }
+
+    /// What was found of the disks last.
+    pub fn disks(&self) -> DiskReport {
+        self.lock_disks().clone()
     }
 
     /// The cache of resources.
@@ -262,22 +271,33 @@ impl Runner {
             slot.gpus.clone_from(&gpus);
         }
         self.tools.runtime.spawn(async move {
-            match this.start(id, gpus).await {
+            let started = match this.disk_fault() {
+                Some(fault) => Err((exit::DISKS_FAILED, fault)),
+                None => this.start(id, gpus).await.map_err(|text| (-1, text)),
+            };
+            match started {
                 Ok((site, waiter)) => {
                     this.tools.inbox.event(Event::Launched { container: id });
                     for event in this.wait(id, &site, waiter).await {
                         this.tools.inbox.event(event);
                     }
                 }
-                Err(diagnostics) => {
+                Err((exit_code, diagnostics)) => {
                     tracing::warn!(container = %id, reason = diagnostics, "launch failed");
                     this.tools.inbox.event(Event::LaunchFailed {
                         container: id,
+                        exit_code,
                         diagnostics,
                     });
                 }
             }
         });
+    }
+
+    /// Why nothing is started now (`ContainerLaunch.call`).
+    fn disk_fault(&self) -> Option<String> {
+        let (disks, rules) = (self.lock_disks(), &self.tools.disk_rules);
+        (!disks.healthy(rules)).then(|| format!("Most of the disks failed. {}", disks.text(rules)))
     }
 
     async fn start(
@@ -473,8 +493,12 @@ impl Runner {
 
     /// `Action::DeleteLogs`.
     pub fn delete_logs(&self, app: ApplicationId) {
+        let _inside = self.tools.runtime.enter();
         for root in &self.tools.log_dirs {
-            self.delete(root, PathBuf::from(app.to_string()));
+            self.tools.log_deleter.delete(Deletion {
+                root: root.clone(),
+                rel: app.to_string().into(),
+            });
         }
     }
 

@@ -3,16 +3,17 @@
 //! Must not: open a socket, or read a key again after start.
 
 mod gpu;
+mod health;
 
 use std::path::{Path, PathBuf};
 
-use nm_core::{LinkConf, NmConf};
+use nm_core::{LinkConf, NmConf, disks::DiskRules};
 use yarn_conf::{Configuration, ExecutorCfg, HostPort, NodeAmount, Problem, TimeUnit};
 use yarn_types::{Resource, ResourceTypes};
 
 pub use gpu::{CgroupChoice, CgroupSettings, CpuSettings, GpuSettings, MemorySettings, Simulated};
 
-use crate::exec::{account::AccountRules, disks::DiskRules};
+use crate::{exec::account::AccountRules, health::HealthScript};
 
 /// Everything the shell reads from the configuration.
 #[derive(Clone, Debug)]
@@ -39,10 +40,14 @@ pub struct Settings {
     pub log_dirs: Vec<PathBuf>,
     /// Who runs containers.
     pub accounts: AccountRules,
-    /// Disk limits; `None` with `yarn.nodemanager.disk-health-checker.enable=false`.
-    pub disks: Option<DiskRules>,
+    /// Disk limits.
+    pub disks: DiskRules,
     /// `yarn.nodemanager.disk-health-checker.interval-ms`.
     pub disk_interval_ms: u64,
+    /// Health scripts.
+    pub scripts: Vec<HealthScript>,
+    /// `yarn.nodemanager.health-checker.run-before-startup`.
+    pub scripts_before_start: bool,
     /// Memory checks by poll.
     pub monitor: MonitorSettings,
     /// Localisation.
@@ -89,6 +94,8 @@ pub struct LocalizerSettings {
     pub delete_delay_s: i64,
     /// `yarn.nodemanager.delete.thread-count`.
     pub delete_threads: u32,
+    /// `yarn.nodemanager.log.deletion-threads-count`.
+    pub log_delete_threads: u32,
 }
 
 /// Keys of container launches.
@@ -147,7 +154,10 @@ impl Settings {
                 banned_users: users.banned,
                 allowed_system_users: users.allowed_system_users,
             },
-            disks: disks(conf)?,
+            disks: health::disks(conf)?,
+            scripts: health::scripts(conf)?,
+            scripts_before_start: conf
+                .bool("yarn.nodemanager.health-checker.run-before-startup", false)?,
             disk_interval_ms: conf
                 .u64("yarn.nodemanager.disk-health-checker.interval-ms", 120_000)?
                 .max(1000),
@@ -256,26 +266,6 @@ fn dirs(conf: &Configuration, key: &str) -> Result<Vec<PathBuf>, Problem> {
     }
 }
 
-fn disks(conf: &Configuration) -> Result<Option<DiskRules>, Problem> {
-    if !conf.bool("yarn.nodemanager.disk-health-checker.enable", true)? {
-        return Ok(None);
-    }
-    let key = |name: &str| format!("yarn.nodemanager.disk-health-checker.{name}");
-    let used = conf.bool(&key("disk-utilization-threshold.enabled"), true)?;
-    let free = conf.bool(&key("disk-free-space-threshold.enabled"), true)?;
-    let used_percent_max = conf.f32(&key("max-disk-utilization-per-disk-percentage"), 90.0)?;
-    let free_mb_min = conf.u64(&key("min-free-space-per-disk-mb"), 0)?;
-    Ok(Some(DiskRules {
-        used_percent_max: if used {
-            used_percent_max.clamp(0.0, 100.0)
-        } else {
-            100.0
-        },
-        free_mb_min: if free { free_mb_min } else { 0 },
-        healthy_fraction_min: conf.f32(&key("min-healthy-disks"), 0.25)?,
-    }))
-}
-
 fn monitor(conf: &Configuration) -> Result<MonitorSettings, Problem> {
     let interval = conf.u64("yarn.nodemanager.resource-monitor.interval-ms", 3000)?;
     let key = "yarn.nodemanager.container-monitor.interval-ms";
@@ -318,6 +308,9 @@ fn localizer(conf: &Configuration) -> Result<LocalizerSettings, Problem> {
         files_per_directory_max,
         delete_delay_s: conf.i64("yarn.nodemanager.delete.debug-delay-sec", 0)?,
         delete_threads: conf.u32("yarn.nodemanager.delete.thread-count", 4)?.max(1),
+        log_delete_threads: conf
+            .u32("yarn.nodemanager.log.deletion-threads-count", 4)?
+            .max(1),
     })
 }
 

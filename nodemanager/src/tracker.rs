@@ -11,7 +11,7 @@ use hadoop_ipc::{
     client::{Auth, CallError, Client, ClientOptions},
     token::MasterKey,
 };
-use nm_core::{ContainerReport, Event, GpuList, Health, HeartbeatAnswer, NodeAction};
+use nm_core::{ContainerReport, Event, GpuList, Health, HeartbeatAnswer, NodeAction, ToRm};
 use tokio::sync::mpsc::UnboundedReceiver;
 use yarn_conf::HostPort;
 use yarn_proto::{
@@ -27,11 +27,7 @@ use yarn_proto::{
 use yarn_types::{ApplicationId, NodeId, Resource, ResourceTypes};
 
 use crate::{
-    driver::{Inbox, Work},
-    exec::monitor::Utilization,
-    keys::TokenKeys,
-    monitor::SharedUsage,
-    rpc,
+    driver::Inbox, exec::monitor::Utilization, keys::TokenKeys, monitor::SharedUsage, rpc,
 };
 
 /// Name of the protocol on the wire.
@@ -93,7 +89,7 @@ enum TrackerError {
 
 impl Tracker {
     /// Does `work` in order until its sender is gone.
-    pub async fn run(mut self, mut work: UnboundedReceiver<Work>) {
+    pub async fn run(mut self, mut work: UnboundedReceiver<ToRm>) {
         let mut client: Option<Client> = None;
         let mut turn = 0;
         while let Some(work) = work.recv().await {
@@ -116,12 +112,12 @@ impl Tracker {
 
     async fn carry_out(
         &mut self,
-        work: Work,
+        work: ToRm,
         client: &mut Option<Client>,
         address: &str,
     ) -> Result<Event, TrackerError> {
         match work {
-            Work::Register {
+            ToRm::Register {
                 containers,
                 applications,
                 health,
@@ -134,7 +130,7 @@ impl Tracker {
                 let offered = offered.map(|r| ids::resource(r, &self.facts.types).resource);
                 self.on_registered(answer, offered, address)
             }
-            Work::Heartbeat {
+            ToRm::Heartbeat {
                 response_id,
                 containers,
                 health,
@@ -145,7 +141,7 @@ impl Tracker {
                 let answer = call(self, client, address, "nodeHeartbeat", &request).await?;
                 Ok(self.on_heartbeat(answer))
             }
-            Work::Unregister => {
+            ToRm::Unregister => {
                 let node_id = Some(ids::node_id_proto(&self.facts.node));
                 let request = UnRegisterNodeManagerRequestProto { node_id };
                 let goodbye = call::<_, UnRegisterNodeManagerResponseProto>(

@@ -34,31 +34,8 @@ pub enum Action {
         /// The answer or the refusal of the whole call.
         reply: Result<Reply, Reject>,
     },
-    /// Register with the ResourceManager; answered by `Registered`, `RegistrationRefused` or
-    /// `RmUnreachable`.
-    Register {
-        /// Every container still known, running or complete.
-        containers: Vec<ContainerReport>,
-        /// Applications that are not finished here.
-        applications: Vec<ApplicationId>,
-        /// Health to register with.
-        health: Health,
-        /// Devices; `None` on a node that manages none.
-        gpus: Option<GpuList>,
-    },
-    /// Send a heartbeat; answered by `HeartbeatAnswered` or `RmUnreachable`.
-    Heartbeat {
-        /// Response id received last; 0 after a registration.
-        response_id: i32,
-        /// Running containers and those that completed since.
-        containers: Vec<ContainerReport>,
-        /// Health of the node.
-        health: Health,
-        /// Changes of devices that were not echoed, with the number of the last.
-        gpus: Option<(u64, Vec<DeviceChange>)>,
-    },
-    /// Say goodbye; answered by `Unregistered`.
-    Unregister,
+    /// Send something to the ResourceManager.
+    Tell(ToRm),
     /// Bring what the container needs; answered by `Localized` or `LocalizationFailed`.
     Localize {
         /// Which container.
@@ -108,8 +85,6 @@ pub enum Action {
     DeleteLogs {
         /// Which application.
         app: ApplicationId,
-        /// Submitter.
-        user: Arc<str>,
     },
     /// Everything is over: end the process.
     Exit {
@@ -118,6 +93,36 @@ pub enum Action {
         /// Why, for the log.
         reason: String,
     },
+}
+
+/// What the ResourceManager is told; one is on its way at a time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ToRm {
+    /// Register with the ResourceManager; answered by `Registered`, `RegistrationRefused` or
+    /// `RmUnreachable`.
+    Register {
+        /// Every container still known, running or complete.
+        containers: Vec<ContainerReport>,
+        /// Applications that are not finished here.
+        applications: Vec<ApplicationId>,
+        /// Health to register with.
+        health: Health,
+        /// Devices; `None` on a node that manages none.
+        gpus: Option<GpuList>,
+    },
+    /// Send a heartbeat; answered by `HeartbeatAnswered` or `RmUnreachable`.
+    Heartbeat {
+        /// Response id received last; 0 after a registration.
+        response_id: i32,
+        /// Running containers and those that completed since.
+        containers: Vec<ContainerReport>,
+        /// Health of the node.
+        health: Health,
+        /// Changes of devices that were not echoed, with the number of the last.
+        gpus: Option<(u64, Vec<DeviceChange>)>,
+    },
+    /// Say goodbye; answered by `Unregistered`.
+    Unregister,
 }
 
 /// The devices of a registration.

@@ -28,7 +28,7 @@ pub enum Event {
     },
     /// Boot, once, when both ports are open: register with the ResourceManager.
     Begin,
-    /// The tracker: the ResourceManager took the registration. Answers `Action::Register`.
+    /// The tracker: the ResourceManager took the registration. Answers `ToRm::Register`.
     Registered {
         /// `rm_identifier` of the response: start time of the ResourceManager.
         rm_identifier: i64,
@@ -36,19 +36,19 @@ pub enum Event {
         gpu_seq: Option<u64>,
     },
     /// The tracker: the ResourceManager refused the registration (SHUTDOWN). Answers
-    /// `Action::Register`.
+    /// `ToRm::Register`.
     RegistrationRefused {
         /// Its reason.
         diagnostics: String,
     },
-    /// The tracker: answer of `Action::Heartbeat`.
+    /// The tracker: answer of `ToRm::Heartbeat`.
     HeartbeatAnswered(Box<HeartbeatAnswer>),
-    /// The tracker: `Action::Register` or `Action::Heartbeat` got no answer.
+    /// The tracker: `ToRm::Register` or `ToRm::Heartbeat` got no answer.
     RmUnreachable {
         /// What went wrong, for the log and the exit reason.
         reason: String,
     },
-    /// The tracker: `Action::Unregister` is over, well or not.
+    /// The tracker: `ToRm::Unregister` is over, well or not.
     Unregistered,
     /// The container protocol: start containers. Tokens are verified already.
     Start {
@@ -109,6 +109,8 @@ pub enum Event {
     LaunchFailed {
         /// Which container.
         container: ContainerId,
+        /// -1, or -101 where the node's disks are at fault.
+        exit_code: i32,
         /// Why.
         diagnostics: String,
     },
@@ -167,8 +169,19 @@ pub enum Event {
         /// Which application.
         app: ApplicationId,
     },
-    /// The health checker, when its verdict changes.
-    Health(Health),
+    /// A health checker, whenever it has looked.
+    Health {
+        /// Which: 0 looks at the disks, the others run scripts. Their reports are told in this
+        /// order.
+        reporter: usize,
+        /// What it found.
+        health: Health,
+    },
+    /// Boot, once: an earlier NodeManager left logs of these applications.
+    LeftLogs {
+        /// Each with the milliseconds since something was written to them.
+        apps: Vec<(ApplicationId, u64)>,
+    },
     /// A signal or an administrator: end containers, say goodbye, stop.
     Shutdown {
         /// Why, for the log.

@@ -3,14 +3,13 @@
 //! Must not: read clocks, files or sockets; time comes with the event.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use yarn_types::{ApplicationId, ContainerId, Millis, exit};
 
 use crate::{
     app::{App, AppState},
     container::Container,
-    effect::{Action, ContainerReport, Effect},
+    effect::{Action, ContainerReport, Effect, ToRm},
     event::{Event, Health, HeartbeatAnswer, NodeAction},
     gpu::Gpus,
     link::{Due, Link, LinkConf, LinkState},
@@ -84,27 +83,24 @@ pub(crate) enum StopStage {
     Over,
 }
 
-/// An application's logs and when they go.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct LogDelete {
-    pub(crate) at: Millis,
-    pub(crate) user: Arc<str>,
-}
-
 /// The NodeManager. Equal histories give equal states and effects.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Nm {
     pub(crate) conf: NmConf,
     /// Wall milliseconds at `now` 0.
     wall_offset_ms: i64,
+    /// All reports together.
     pub(crate) health: Health,
+    /// The last report of each checker.
+    pub(crate) reports: BTreeMap<usize, Health>,
     pub(crate) containers: BTreeMap<ContainerId, Container>,
     pub(crate) apps: BTreeMap<ApplicationId, App>,
     /// Started containers by the wall time until which their token would start them again.
     pub(crate) started: BTreeMap<ContainerId, i64>,
     /// Ended containers by the time until which they are "recently stopped".
     pub(crate) stopped: BTreeMap<ContainerId, Millis>,
-    pub(crate) log_deletes: BTreeMap<ApplicationId, LogDelete>,
+    /// When the logs of ended applications go.
+    pub(crate) log_deletes: BTreeMap<ApplicationId, Millis>,
     pub(crate) link: Link,
     pub(crate) outbox: Outbox,
     pub(crate) stopping: Option<Stopping>,
@@ -132,6 +128,7 @@ impl Nm {
                 report: String::new(),
                 checked_wall_ms: 0,
             },
+            reports: BTreeMap::new(),
             containers: BTreeMap::new(),
             apps: BTreeMap::new(),
             started: BTreeMap::new(),
@@ -168,7 +165,7 @@ impl Nm {
     /// When the next `Event::Tick` is due.
     pub fn next_wake(&self) -> Option<Millis> {
         let kills = self.containers.values().filter_map(|c| c.kill_at);
-        let logs = self.log_deletes.values().map(|l| l.at);
+        let logs = self.log_deletes.values().copied();
         let stop = self
             .stopping
             .iter()
@@ -266,10 +263,8 @@ impl Nm {
             } => {
                 self.on_signal(call, caller, container, signal, ctx);
             }
-            Event::Health(health) => {
-                ctx.urgent = self.health.healthy != health.healthy;
-                self.health = health;
-            }
+            Event::Health { reporter, health } => self.on_health(reporter, health, ctx),
+            Event::LeftLogs { apps } => self.on_left_logs(&apps, ctx.now),
             Event::AppCleaned { app } => self.on_app_cleaned(app),
             Event::Shutdown { reason } => self.stop(0, reason, ctx),
             other => self.on_container_event(&other, ctx),
@@ -296,7 +291,11 @@ impl Nm {
                 c.on_localization_failed(diagnostics, ctx);
             }
             Event::Launched { .. } => c.on_launched(ctx),
-            Event::LaunchFailed { diagnostics, .. } => c.on_launch_failed(diagnostics, ctx),
+            Event::LaunchFailed {
+                exit_code,
+                diagnostics,
+                ..
+            } => c.on_launch_failed(*exit_code, diagnostics, ctx),
             Event::Exited {
                 exit_code,
                 message,
@@ -321,17 +320,7 @@ impl Nm {
         for container in self.containers.values_mut() {
             container.on_tick(ctx);
         }
-        let due: Vec<ApplicationId> = self
-            .log_deletes
-            .iter()
-            .filter(|(_, l)| l.at <= ctx.now)
-            .map(|(app, _)| *app)
-            .collect();
-        for app in due {
-            if let Some(LogDelete { user, .. }) = self.log_deletes.remove(&app) {
-                ctx.emit(Action::DeleteLogs { app, user });
-            }
-        }
+        self.delete_due_logs(ctx);
         self.stopped.retain(|_, until| *until > ctx.now);
         let wall_ms = ctx.wall_ms;
         self.started.retain(|_, expires| *expires >= wall_ms);
@@ -521,12 +510,12 @@ impl Nm {
                     containers.map(|r| self.with_grants(r)).collect();
                 let applications = self.apps.keys().copied().collect();
                 let health = self.health.clone();
-                ctx.emit(Action::Register {
+                ctx.emit(Action::Tell(ToRm::Register {
                     containers,
                     applications,
                     health,
                     gpus,
-                });
+                }));
             }
             Some(Due::Heartbeat) => {
                 let sent = self.outbox.send();
@@ -537,12 +526,12 @@ impl Nm {
                     .map(|(_, c)| c.report())
                     .collect();
                 let (response_id, health) = (self.link.response_id(), self.health.clone());
-                ctx.emit(Action::Heartbeat {
+                ctx.emit(Action::Tell(ToRm::Heartbeat {
                     response_id,
                     containers,
                     health,
                     gpus: self.gpu_changes(),
-                });
+                }));
             }
         }
     }
@@ -569,14 +558,8 @@ impl Nm {
                 app: *id,
                 user: app.user.clone(),
             });
-            let at = ctx.now.plus(ctx.conf.log_retain_ms);
-            self.log_deletes.insert(
-                *id,
-                LogDelete {
-                    at,
-                    user: app.user.clone(),
-                },
-            );
+            self.log_deletes
+                .insert(*id, ctx.now.plus(ctx.conf.log_retain_ms));
         }
     }
 }

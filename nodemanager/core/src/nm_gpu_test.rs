@@ -11,7 +11,7 @@ use yarn_types::{
 };
 
 use crate::{
-    Action, Event, HeartbeatAnswer, Nm, NmConf, NodeAction, StartSpec,
+    Action, Event, HeartbeatAnswer, Nm, NmConf, NodeAction, StartSpec, ToRm,
     container::State,
     event::CallId,
     nm::tests::{Bench, RM, app, beat, cid, conf, spec},
@@ -168,7 +168,7 @@ fn a_device_is_free_when_its_container_is_torn_down_and_dirty_when_something_is_
 
 fn changes(effects: &[Action]) -> Option<(u64, Vec<DeviceChange>)> {
     effects.iter().find_map(|a| match a {
-        Action::Heartbeat { gpus, .. } => gpus.clone(),
+        Action::Tell(ToRm::Heartbeat { gpus, .. }) => gpus.clone(),
         _ => None,
     })
 }
@@ -199,7 +199,9 @@ fn changes_are_told_at_once_and_repeated_until_they_are_echoed() {
 
 fn registration(effects: &[Action]) -> Option<(usize, usize)> {
     effects.iter().find_map(|a| match a {
-        Action::Register { gpus, .. } => gpus.as_ref().map(|g| (g.devices.len(), g.usable)),
+        Action::Tell(ToRm::Register { gpus, .. }) => {
+            gpus.as_ref().map(|g| (g.devices.len(), g.usable))
+        }
         _ => None,
     })
 }
@@ -232,7 +234,7 @@ fn a_registration_lists_every_device_and_who_holds_which() {
     });
     assert_eq!(registration(&effects), Some((4, 4)));
     let held = effects.iter().find_map(|a| match a {
-        Action::Register { containers, .. } => Some(containers[0].gpus.clone()),
+        Action::Tell(ToRm::Register { containers, .. }) => Some(containers[0].gpus.clone()),
         _ => None,
     });
     let grant = DeviceGrant {

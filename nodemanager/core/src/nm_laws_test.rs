@@ -22,7 +22,7 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
         3 => id().prop_map(|container| Event::Localized { container }),
         1 => id().prop_map(|container| Event::LocalizationFailed { container, diagnostics: "x".into() }),
         3 => id().prop_map(|container| Event::Launched { container }),
-        1 => id().prop_map(|container| Event::LaunchFailed { container, diagnostics: "x".into() }),
+        1 => id().prop_map(|container| Event::LaunchFailed { container, exit_code: -1, diagnostics: "x".into() }),
         3 => (id(), prop_oneof![Just(0), Just(1), Just(143)]).prop_map(|(container, exit_code)| {
             Event::Exited { container, exit_code, message: String::new(), tails: Tails::default() }
         }),

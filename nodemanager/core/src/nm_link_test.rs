@@ -68,11 +68,11 @@ fn resync_keeps_containers_and_lists_them() {
         ..beat(0)
     };
     let effects = b.beat(resync);
-    let Some(Action::Register {
+    let Some(Action::Tell(ToRm::Register {
         containers,
         applications,
         ..
-    }) = effects.first()
+    })) = effects.first()
     else {
         panic!("{effects:?}");
     };
@@ -156,7 +156,7 @@ fn a_stop_ends_containers_then_says_goodbye() {
             container: cid(1),
             dirty: None
         })
-        .contains(&Action::Unregister)
+        .contains(&Action::Tell(ToRm::Unregister))
     );
     let effects = b.apply(Event::Unregistered);
     assert_eq!(
@@ -176,7 +176,7 @@ fn a_stop_does_not_wait_for_ever() {
     b.apply(Event::Shutdown {
         reason: "SIGTERM".to_owned(),
     });
-    assert!(b.at(5250).contains(&Action::Unregister));
+    assert!(b.at(5250).contains(&Action::Tell(ToRm::Unregister)));
     assert!(matches!(b.at(10_250)[..], [Action::Exit { code: 0, .. }]));
 }
 
@@ -208,10 +208,7 @@ fn an_ended_application_is_cleaned_and_its_logs_go_later() {
         b.beat(beat(4))
             .contains(&Action::Forget { container: cid(1) })
     );
-    let delete = Action::DeleteLogs {
-        app: app(1),
-        user: "alice".into(),
-    };
+    let delete = Action::DeleteLogs { app: app(1) };
     assert!(!b.at(1000 + 10_799_999).contains(&delete));
     assert!(b.at(1000 + 10_800_000).contains(&delete));
 }

@@ -6,7 +6,7 @@ use yarn_types::Millis;
 
 use crate::{
     container::Container,
-    effect::Action,
+    effect::{Action, ToRm},
     nm::{Ctx, Nm, StopStage, Stopping},
 };
 
@@ -23,7 +23,7 @@ impl Nm {
                 stopping.stage = StopStage::Unregister;
                 // One more wait of the same length for the ResourceManager.
                 stopping.give_up_at = ctx.now.plus(ctx.conf.kill_wait_ms);
-                ctx.emit(Action::Unregister);
+                ctx.emit(Action::Tell(ToRm::Unregister));
             }
             StopStage::Containers => self.exit_now(ctx),
             StopStage::Unregister if ctx.now >= stopping.give_up_at => self.exit_now(ctx),

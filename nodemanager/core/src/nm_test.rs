@@ -160,11 +160,11 @@ impl Bench {
 
     pub(crate) fn heartbeat(&self) -> Option<(i32, Vec<ContainerReport>)> {
         self.effects.iter().find_map(|a| match a {
-            Action::Heartbeat {
+            Action::Tell(ToRm::Heartbeat {
                 response_id,
                 containers,
                 ..
-            } => Some((*response_id, containers.clone())),
+            }) => Some((*response_id, containers.clone())),
             _ => None,
         })
     }

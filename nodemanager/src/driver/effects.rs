@@ -4,41 +4,11 @@
 
 use std::sync::Arc;
 
-use nm_core::{Action, ContainerReport, Effect, GpuList, Health};
+use nm_core::{Action, Effect, ToRm};
 use tokio::sync::mpsc::UnboundedSender;
-use yarn_types::{ApplicationId, gpu::DeviceChange};
 
 use super::{Answer, Launches};
 use crate::runner::Runner;
-
-/// What the tracker does next.
-#[derive(Debug)]
-pub enum Work {
-    /// registerNodeManager.
-    Register {
-        /// Containers still known.
-        containers: Vec<ContainerReport>,
-        /// Applications not finished here.
-        applications: Vec<ApplicationId>,
-        /// Health of the node.
-        health: Health,
-        /// Devices, where the node manages them.
-        gpus: Option<GpuList>,
-    },
-    /// nodeHeartbeat.
-    Heartbeat {
-        /// Response id received last.
-        response_id: i32,
-        /// Running containers and those that completed since.
-        containers: Vec<ContainerReport>,
-        /// Health of the node.
-        health: Health,
-        /// Changes of devices with the number of the last.
-        gpus: Option<(u64, Vec<DeviceChange>)>,
-    },
-    /// unRegisterNodeManager.
-    Unregister,
-}
 
 /// By whom effects are carried out.
 #[derive(Debug)]
@@ -46,7 +16,7 @@ pub struct Hands {
     /// Containers and directories.
     pub runner: Arc<Runner>,
     /// The link to the ResourceManager.
-    pub tracker: UnboundedSender<Work>,
+    pub tracker: UnboundedSender<ToRm>,
     /// Told once, at the end: exit code and reason.
     pub exit: UnboundedSender<(i32, String)>,
 }
@@ -63,33 +33,8 @@ impl Hands {
                         answer(reply);
                     }
                 }
-                Action::Register {
-                    containers,
-                    applications,
-                    health,
-                    gpus,
-                } => {
-                    self.track(Work::Register {
-                        containers,
-                        applications,
-                        health,
-                        gpus,
-                    });
-                }
-                Action::Heartbeat {
-                    response_id,
-                    containers,
-                    health,
-                    gpus,
-                } => {
-                    self.track(Work::Heartbeat {
-                        response_id,
-                        containers,
-                        health,
-                        gpus,
-                    });
-                }
-                Action::Unregister => self.track(Work::Unregister),
+                // The tracker ends only with the process.
+                Action::Tell(what) => drop(self.tracker.send(what)),
                 Action::Localize { container, .. } => {
                     if let Some(launch) = launches.remove(&container) {
                         self.runner.localize(container, launch);
@@ -103,16 +48,11 @@ impl Hands {
                 Action::Teardown { container } => self.runner.tear_down(container),
                 Action::Forget { container } => self.runner.forget(container),
                 Action::CleanApp { app, user } => self.runner.clean_app(app, &user),
-                Action::DeleteLogs { app, .. } => self.runner.delete_logs(app),
+                Action::DeleteLogs { app } => self.runner.delete_logs(app),
                 Action::Exit { code, reason } => {
                     let _ = self.exit.send((code, reason));
                 }
             }
         }
-    }
-
-    fn track(&self, work: Work) {
-        // The tracker ends only with the process.
-        let _ = self.tracker.send(work);
     }
 }

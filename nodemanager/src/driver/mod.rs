@@ -18,7 +18,7 @@ use nm_core::{CallId, Event, Nm, NmConf, Reject, Reply};
 use tokio::sync::oneshot;
 use yarn_types::{ContainerId, Millis, limits::INBOX_LEN_MAX};
 
-pub use effects::{Hands, Work};
+pub use effects::Hands;
 
 use crate::runner::Launch;
 

@@ -124,14 +124,6 @@ pub fn init_local_dir(local_dir: &Path) -> Result<(), FsError> {
     Ok(())
 }
 
-/// Creates one log directory.
-///
-/// # Errors
-/// The failure, with the path.
-pub fn init_log_dir(log_dir: &Path) -> Result<(), FsError> {
-    create_root(log_dir)
-}
-
 fn create_root(path: &Path) -> Result<(), FsError> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new()

@@ -1,118 +1,72 @@
-//! Tests of the rules over disks.
-//! May touch: temporary directories.
+//! Tests of measuring disks.
+//! May touch: temporary directories, a small file system of its own where it may mount one.
 //! Must not: leave them.
 
+use std::process::Command;
+
+use nm_core::disks::{DiskReport, DiskRules};
+
 use super::*;
-
-const GIB: u64 = 1 << 30;
-
-fn report(good: &[(&str, u64)], bad: &[(&str, Fault)]) -> Report {
-    Report {
-        good: good.iter().map(|(p, f)| (PathBuf::from(p), *f)).collect(),
-        bad: bad
-            .iter()
-            .map(|(p, f)| (PathBuf::from(p), f.clone()))
-            .collect(),
-    }
-}
+use crate::exec::test_support::need_root;
 
 #[test]
-fn a_disk_over_the_threshold_is_full() {
-    let rules = DiskRules::default();
-    assert_eq!(judge(Usage { used: 90, free: 10 }, &rules), None);
-    let full = Fault::Full("used space above threshold of 90.0%".into());
-    assert_eq!(judge(Usage { used: 91, free: 9 }, &rules), Some(full));
-    let strict = DiskRules {
-        free_mb_min: 2,
-        ..rules
-    };
-    let low = Fault::Full("free space below limit of 2MB".into());
-    assert_eq!(
-        judge(
-            Usage {
-                used: 0,
-                free: 1 << 20
-            },
-            &strict
-        ),
-        Some(low)
-    );
-    let hundred = DiskRules {
-        used_percent_max: 100.0,
-        ..rules
-    };
-    assert!(judge(Usage { used: 5, free: 0 }, &hundred).is_some());
-}
-
-#[test]
-fn unusable_directories_are_skipped_and_reported() {
+fn what_cannot_be_written_is_said_and_what_is_gone_is_made() {
     let tmp = tempfile::tempdir().unwrap();
-    let (good, file) = (tmp.path().join("good"), tmp.path().join("file"));
-    std::fs::create_dir(&good).unwrap();
+    let (good, file) = (tmp.path().join("a/good"), tmp.path().join("file"));
     std::fs::write(&file, "").unwrap();
-    let rules = DiskRules {
-        used_percent_max: 100.0,
-        ..DiskRules::default()
-    };
-    let gone = tmp.path().join("gone");
-    let dirs = [gone.clone(), good.clone(), file];
-    let report = check(&dirs, std::slice::from_ref(&gone), &rules);
-    assert_eq!(report.local.good_paths(), [good]);
+    let found = look(&[good.clone(), file.clone(), file.join("below")]);
     assert!(
-        report.text().starts_with("2/3 local-dirs have errors: [ "),
-        "{}",
-        report.text()
+        found[0]
+            .1
+            .as_ref()
+            .is_ok_and(|s| s.total >= s.usable && s.usable > 0)
     );
     assert!(
-        report.text().contains("1/1 log-dirs have errors: [ "),
-        "{}",
-        report.text()
+        std::fs::read_dir(&good).unwrap().next().is_none(),
+        "the trial file is gone"
     );
-    assert!(!report.healthy(&rules), "there is no log directory");
+    let text = |n: usize| format!("{:?}", found[n].1);
+    assert!(
+        text(1).contains(&format!("Not a directory: {}", file.display())),
+        "{}",
+        text(1)
+    );
+    assert!(text(2).contains("Cannot create directory: "), "{}", text(2));
 }
 
 #[test]
-fn a_full_disk_reads_as_in_hadoop() {
-    let full = Fault::Full("used space above threshold of 90.0%".into());
-    let report = DiskReport {
-        local: report(&[], &[("/yarn/local", full)]),
-        log: report(&[("/yarn/log", GIB)], &[]),
-    };
-    assert_eq!(
-        report.text(),
-        "1/1 local-dirs usable space is below configured utilization percentage/no more usable \
-         space [ /yarn/local : used space above threshold of 90.0% ] "
-    );
-}
-
-#[test]
-fn a_quarter_of_the_disks_is_enough() {
+fn a_file_system_that_fills_up_is_full_and_comes_back() {
+    if !need_root("a_file_system_that_fills_up_is_full_and_comes_back") {
+        return;
+    }
+    let tmp = tempfile::tempdir().unwrap();
+    let dir = tmp.path().join("disk");
+    std::fs::create_dir(&dir).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=4m", "heddle-test"])
+        .arg(&dir)
+        .status()
+        .unwrap();
+    if !mounted.success() {
+        println!("SKIP: nothing can be mounted here");
+        return;
+    }
     let rules = DiskRules::default();
-    let fault = |p| (p, Fault::Error("x".into()));
-    let log = report(&[("/g", GIB)], &[]);
-    let three_bad = [fault("/b"), fault("/c"), fault("/d")];
-    let local = report(&[("/a", GIB)], &three_bad);
+    let check = |before: &DiskReport| {
+        let found = look(std::slice::from_ref(&dir));
+        before.next(found.clone(), found, &rules)
+    };
+    let empty = check(&DiskReport::default());
+    let filled = std::fs::write(dir.join("big"), vec![0; 8 << 20]);
+    let full = check(&empty);
+    std::fs::remove_file(dir.join("big")).unwrap();
+    let again = check(&full);
+    Command::new("umount").arg(&dir).status().unwrap();
+    assert_eq!(filled.unwrap_err().kind(), StorageFull);
+    assert!(empty.healthy(&rules) && !full.healthy(&rules) && again.healthy(&rules));
     assert!(
-        DiskReport {
-            local,
-            log: log.clone()
-        }
-        .healthy(&rules)
+        full.text(&rules).contains("no more usable space [ "),
+        "{}",
+        full.text(&rules)
     );
-    let four_bad = [fault("/b"), fault("/c"), fault("/d"), fault("/e")];
-    let local = report(&[("/a", GIB)], &four_bad);
-    assert!(!DiskReport { local, log }.healthy(&rules));
-}
-
-#[test]
-fn picks_are_spread_by_free_space() {
-    let report = report(&[("/small", 10 * GIB), ("/big", 90 * GIB)], &[]);
-    let big = (0..1000)
-        .filter(|turn| report.pick(*turn) == Some(Path::new("/big")))
-        .count();
-    assert!(
-        (800..=980).contains(&big),
-        "{big} of 1000 picks went to nine tenths of the space"
-    );
-    assert_eq!(Report::default().pick(1), None);
 }

@@ -25,7 +25,7 @@ impl Node {
         let dir = open_dir();
         let (local, log) = (dir.path().join("local"), dir.path().join("log"));
         dirs::init_local_dir(&local).unwrap();
-        dirs::init_log_dir(&log).unwrap();
+        std::fs::create_dir_all(&log).unwrap();
         let paths = ContainerPaths {
             local_dir: local.clone(),
             log_root: log.clone(),

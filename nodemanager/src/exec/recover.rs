@@ -2,7 +2,7 @@
 //! May touch: local directories, processes that carry a container id.
 //! Must not: kill a process by its pid alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use isolator::apply::proc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use yarn_types::ApplicationId;
 
 use super::deletion::{Deleter, Deletion};
 use super::dirs::{FILECACHE, NM_PRIVATE, USERCACHE};
@@ -165,6 +166,46 @@ pub fn clear_local_dirs(local_dirs: &[PathBuf], wall_ms: i64, deleter: &Deleter)
             }
         }
     }
+}
+
+/// Entries looked at below one application's log directory.
+const LOG_ENTRIES_MAX: usize = 10_000;
+
+/// Applications whose logs lie in `log_dirs`, each with the milliseconds since the last of its
+/// files was written. Blocking.
+pub fn left_logs(log_dirs: &[PathBuf]) -> Vec<(ApplicationId, u64)> {
+    let mut ages: BTreeMap<ApplicationId, u64> = BTreeMap::new();
+    for entry in log_dirs.iter().flat_map(|dir| entries(dir)) {
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let name = entry.file_name();
+        let Some(app) = name.to_str().and_then(|n| n.parse::<ApplicationId>().ok()) else {
+            continue;
+        };
+        let containers = entries(&entry.path());
+        let files = containers.iter().flat_map(|c| entries(&c.path()));
+        let all = std::iter::once(&entry).chain(&containers).map(age_ms);
+        let youngest = all.chain(files.map(|f| age_ms(&f))).take(LOG_ENTRIES_MAX);
+        let age = youngest.min().unwrap_or(0);
+        ages.entry(app)
+            .and_modify(|known| *known = age.min(*known))
+            .or_insert(age);
+    }
+    ages.into_iter().collect()
+}
+
+/// What lies in a directory; nothing where it is none, a link to one included.
+fn entries(dir: &Path) -> Vec<std::fs::DirEntry> {
+    let is_dir = std::fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir());
+    let listed = is_dir.then(|| std::fs::read_dir(dir).ok()).flatten();
+    listed.into_iter().flatten().flatten().collect()
+}
+
+fn age_ms(entry: &std::fs::DirEntry) -> u64 {
+    let written = entry.metadata().and_then(|meta| meta.modified());
+    let age = written.ok().and_then(|at| at.elapsed().ok());
+    age.map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -92,3 +92,53 @@ async fn caches_are_emptied_and_logs_stay() {
     }
     assert!(local.join("other").is_file());
 }
+
+#[test]
+fn logs_of_before_are_as_old_as_the_last_line() {
+    let tmp = tempfile::tempdir().unwrap();
+    let (one, two) = (tmp.path().join("one"), tmp.path().join("two"));
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(1000);
+    let age = |path: &Path| {
+        fs::File::open(path)
+            .unwrap()
+            .set_modified(long_ago)
+            .unwrap();
+    };
+    let app = |n: u32| format!("application_9_{n:04}");
+    let container = |root: &Path, n: u32| {
+        root.join(app(n))
+            .join(format!("container_9_{n:04}_01_000001"))
+    };
+    for dir in [
+        container(&one, 1),
+        container(&one, 2),
+        container(&two, 2),
+        one.join("other"),
+    ] {
+        fs::create_dir_all(&dir).unwrap();
+    }
+    let (old, fresh) = (
+        container(&one, 1).join("stdout"),
+        container(&two, 2).join("stdout"),
+    );
+    for file in [&old, &fresh] {
+        fs::write(file, "x").unwrap();
+    }
+    std::os::unix::fs::symlink("/etc", one.join(app(3))).unwrap();
+    for path in [
+        &old,
+        &container(&one, 1),
+        &one.join(app(1)),
+        &container(&one, 2),
+        &one.join(app(2)),
+    ] {
+        age(path);
+    }
+    let found = left_logs(&[one, two, PathBuf::from("/no/such/dir")]);
+    let ages: Vec<(String, bool)> = found
+        .iter()
+        .map(|(a, ms)| (a.to_string(), *ms >= 1_000_000))
+        .collect();
+    let wanted = [(app(1), true), (app(2), false)];
+    assert_eq!(ages, wanted, "{found:?}");
+}

@@ -70,7 +70,6 @@ const CODE: &[&str] = &[
     "yarn.nodemanager.container-manager.sched-queue-maxlength",
     "yarn.nodemanager.linux-container-executor.group",
     "yarn.nodemanager.linux-container-executor.path",
-    "yarn.nodemanager.log.deletion-threads-count",
     "yarn.nodemanager.opportunistic-containers-max-queue-length",
     "yarn.resourcemanager.proxy.connection.timeout",
 ];

@@ -98,22 +98,6 @@ pub(crate) const RULES: &[Rule] = &[
         Not(&["default"]),
         "docker and runc are not built yet: containers run as plain processes",
     ),
-    Rule {
-        details: &["yarn.nodemanager.health-checker."],
-        ..nm(
-            "yarn.nodemanager.health-checker.script.path",
-            Set,
-            "health scripts are not run yet: only the disk checks make a node unhealthy",
-        )
-    },
-    Rule {
-        details: &["yarn.nodemanager.health-checker."],
-        ..nm(
-            "yarn.nodemanager.health-checker.scripts",
-            Not(&["script"]),
-            "health scripts are not run yet: only the disk checks make a node unhealthy",
-        )
-    },
     nm(
         "yarn.nodemanager.linux-container-executor.resources-handler.class",
         Not(&[

@@ -25,6 +25,7 @@ pub(super) const GROUPS: &[(&str, &[Key])] = &[
         OWNERS,
     ),
     ("NodeManager: disks (yarn-site.xml)", DISKS),
+    ("NodeManager: health scripts (yarn-site.xml)", SCRIPTS),
 ];
 
 const ADDRESSES: &[Key] = &[
@@ -155,10 +156,22 @@ const DIRECTORIES: &[Key] = &[
         "How long the files of an ended application stay for a look; -1: for ever.",
     ),
     key(
+        "yarn.nodemanager.delete.thread-count",
+        Nm,
+        Int,
+        "Deletions of such files at the same time.",
+    ),
+    key(
         "yarn.nodemanager.log.retain-seconds",
         Nm,
         Long,
-        "How long the logs of an ended application stay.",
+        "How long the logs of an ended application stay, across restarts too.",
+    ),
+    key(
+        "yarn.nodemanager.log.deletion-threads-count",
+        Nm,
+        Int,
+        "Deletions of logs at the same time.",
     ),
     key(
         "yarn.nodemanager.local-cache.max-files-per-directory",
@@ -368,6 +381,12 @@ const DISKS: &[Key] = &[
         "Too full, per cent.",
     ),
     key(
+        "yarn.nodemanager.disk-health-checker.disk-utilization-watermark-low-per-disk-percentage",
+        Nm,
+        Float,
+        "Not too full any more, per cent; unset: the same.",
+    ),
+    key(
         "yarn.nodemanager.disk-health-checker.disk-free-space-threshold.enabled",
         Nm,
         Bool,
@@ -378,5 +397,62 @@ const DISKS: &[Key] = &[
         Nm,
         Long,
         "Too little, MiB.",
+    ),
+    key(
+        "yarn.nodemanager.disk-health-checker.min-free-space-per-disk-watermark-high-mb",
+        Nm,
+        Long,
+        "Enough again, MiB; less than the key before counts as that.",
+    ),
+];
+
+const SCRIPTS: &[Key] = &[
+    key(
+        "yarn.nodemanager.health-checker.scripts",
+        Nm,
+        List,
+        "Names of up to four scripts; a line that begins with ERROR makes the node unhealthy.",
+    ),
+    key(
+        "yarn.nodemanager.health-checker.<script>.path",
+        Nm,
+        Path,
+        "The program; without one the name does nothing.",
+    ),
+    key(
+        "yarn.nodemanager.health-checker.<script>.opts",
+        Nm,
+        List,
+        "Its arguments.",
+    ),
+    key(
+        "yarn.nodemanager.health-checker.<script>.interval-ms",
+        Nm,
+        Long,
+        "How often it runs; 0: the next key but one.",
+    ),
+    key(
+        "yarn.nodemanager.health-checker.<script>.timeout-ms",
+        Nm,
+        Long,
+        "How long it may run, then the node is unhealthy; 0: `timeout-ms`.",
+    ),
+    key(
+        "yarn.nodemanager.health-checker.interval-ms",
+        Nm,
+        Long,
+        "How often scripts run that say nothing else.",
+    ),
+    key(
+        "yarn.nodemanager.health-checker.timeout-ms",
+        Nm,
+        Long,
+        "How long scripts may run that say nothing else.",
+    ),
+    key(
+        "yarn.nodemanager.health-checker.run-before-startup",
+        Nm,
+        Bool,
+        "Whether the scripts run once before the node registers.",
     ),
 ];

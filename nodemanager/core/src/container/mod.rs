@@ -103,14 +103,14 @@ impl Container {
         }
     }
 
-    /// Its process could not be started: ends like a process that failed, with code -1.
-    pub(crate) fn on_launch_failed(&mut self, diagnostics: &str, ctx: &mut Ctx<'_>) {
+    /// Its process could not be started: ends like a process that failed with this code.
+    pub(crate) fn on_launch_failed(&mut self, code: i32, diagnostics: &str, ctx: &mut Ctx<'_>) {
         let killing = self.state == State::Killing;
         if !self.step(Input::ExitedBadly) {
             return;
         }
         if !killing {
-            self.exit_code = -1;
+            self.exit_code = code;
         }
         self.note(diagnostics, ctx);
         self.over(ctx);

@@ -17,8 +17,8 @@ use tokio::sync::watch;
 
 use super::account::Account;
 use super::deletion::{Deleter, Deletion, deletion_of};
-use super::disks::Report;
 use super::launch::Binaries;
+use nm_core::disks::Report;
 
 /// How a fetch ended: path and bytes, or the text for diagnostics.
 type Outcome = Result<(String, u64), String>;
