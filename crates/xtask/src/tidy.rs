@@ -22,7 +22,14 @@ const FUNCTION_LINES_MAX: usize = 80;
 const BLOB_BYTES_MAX: usize = 256 * 1024;
 
 /// What the cores may depend on.
-const CORE_DEPENDENCIES: &[&str] = &["yarn-types", "smallvec", "indexmap", "proptest", "testkit"];
+const CORE_DEPENDENCIES: &[&str] = &[
+    "yarn-types",
+    "smallvec",
+    "indexmap",
+    "serde_json",
+    "proptest",
+    "testkit",
+];
 
 /// Text that may not stand in a Rust file, the part of the tree it is banned from, and why.
 const BANNED: &[(&str, Scope, &str)] = &[

@@ -2,6 +2,7 @@
 //! May touch: `yarn-types` and small data-structure crates.
 //! Must not: know sockets, files, clocks, randomness, threads, locks, async, or life cycles of applications.
 
+pub mod acl;
 pub mod capacity;
 pub mod conf;
 pub mod num;

@@ -1,0 +1,187 @@
+//! Who may do what: access lists of queues, applications and priorities.
+//! May touch: names of users and groups, which come from the caller.
+//! Must not: look up groups, or know whether `yarn.acl.enable` is on where a function says so.
+
+mod priority;
+
+pub use priority::{PriorityAcl, PriorityAclProblem, PriorityAcls};
+
+use std::fmt;
+
+/// A user with its groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    /// Short name.
+    pub user: &'a str,
+    /// Every group.
+    pub groups: &'a [String],
+}
+
+/// `users groups`, both comma lists; `*` for all; a blank for none
+/// (`org.apache.hadoop.security.authorize.AccessControlList`).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AccessList {
+    all: bool,
+    users: Vec<String>,
+    groups: Vec<String>,
+}
+
+impl AccessList {
+    /// Everyone.
+    pub fn all() -> Self {
+        Self {
+            all: true,
+            ..Self::default()
+        }
+    }
+
+    /// Parses a list; there are no malformed ones.
+    pub fn parse(text: &str) -> Self {
+        let (users, groups) = text.split_once(' ').unwrap_or((text, ""));
+        if [users, groups].iter().any(|part| part.trim() == "*") {
+            return Self::all();
+        }
+        Self {
+            all: false,
+            users: names(users),
+            groups: names(groups),
+        }
+    }
+
+    /// Adds a user, as the ResourceManager's own account is added to `yarn.admin.acl`
+    /// (`AdminACLsManager`).
+    pub fn with_user(mut self, user: &str) -> Self {
+        if !self.all && !self.users.iter().any(|u| u == user) {
+            self.users.push(user.to_owned());
+        }
+        self
+    }
+
+    /// Whether everyone is on the list.
+    pub fn is_all(&self) -> bool {
+        self.all
+    }
+
+    /// Whether the caller or one of its groups is on the list.
+    pub fn allows(&self, caller: Caller<'_>) -> bool {
+        self.all
+            || self.users.iter().any(|user| user == caller.user)
+            || caller
+                .groups
+                .iter()
+                .any(|group| self.groups.contains(group))
+    }
+}
+
+/// As `AccessControlList.getAclString`.
+impl fmt::Display for AccessList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.all {
+            return f.write_str("*");
+        }
+        write!(f, "{} {}", self.users.join(","), self.groups.join(","))
+    }
+}
+
+fn names(list: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        if !name.is_empty() && !names.iter().any(|n| n == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+/// What a queue's list is about (`QueueACL`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum QueueAcl {
+    /// `acl_submit_applications`.
+    SubmitApplications,
+    /// `acl_administer_queue`.
+    AdministerQueue,
+}
+
+/// Whether a queue's list, or that of a queue above it, holds the caller
+/// (`ConfiguredYarnAuthorizer`). `list_of` gives the list of a full path; a queue without one, as
+/// one that is yet to be created, is judged by the queues above it.
+pub fn queue_allows<'a>(
+    queue: &str,
+    caller: Caller<'_>,
+    list_of: impl Fn(&str) -> Option<&'a AccessList>,
+) -> bool {
+    let mut path = queue;
+    loop {
+        if list_of(path).is_some_and(|list| list.allows(caller)) {
+            return true;
+        }
+        match path.rsplit_once('.') {
+            Some((parent, _)) => path = parent,
+            None => return false,
+        }
+    }
+}
+
+/// Whether the caller may submit to a queue: it may submit or administer it
+/// (`RMAppManager.createAndPopulateNewRMApp`; only asked with `yarn.acl.enable`).
+pub fn may_submit<'a>(
+    queue: &str,
+    caller: Caller<'_>,
+    list_of: impl Fn(QueueAcl, &str) -> Option<&'a AccessList>,
+) -> bool {
+    let allows = |acl| queue_allows(queue, caller, |path| list_of(acl, path));
+    allows(QueueAcl::SubmitApplications) || allows(QueueAcl::AdministerQueue)
+}
+
+/// The text of a refused submission; `queue` as the client (or its placement) named it.
+pub fn submit_refused(user: &str, application_id: &str, queue: &str) -> String {
+    format!("User {user} does not have permission to submit {application_id} to queue {queue}")
+}
+
+/// What an application's lists are about (`ApplicationAccessType`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum AppAccess {
+    /// `VIEW_APP`.
+    View,
+    /// `MODIFY_APP`.
+    Modify,
+}
+
+/// The lists that its submitter gave an application. One that is absent admits nobody else
+/// (`YarnConfiguration.DEFAULT_YARN_APP_ACL` is a blank).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AppAcls {
+    /// `VIEW_APP`.
+    pub view: AccessList,
+    /// `MODIFY_APP`.
+    pub modify: AccessList,
+}
+
+impl AppAcls {
+    /// The list of one kind of access.
+    pub fn list(&self, access: AppAccess) -> &AccessList {
+        match access {
+            AppAccess::View => &self.view,
+            AppAccess::Modify => &self.modify,
+        }
+    }
+}
+
+/// Whether the caller may see or change an application: its owner, an administrator of the cluster,
+/// whoever its lists hold (`ApplicationACLsManager.checkAccess`), or an administrator of its queue
+/// (`QueueACLsManager`, asked second by `ClientRMService`). `queue_admin` is what
+/// [`queue_allows`] says of [`QueueAcl::AdministerQueue`].
+pub fn may_access(
+    caller: Caller<'_>,
+    access: AppAccess,
+    owner: &str,
+    acls: &AppAcls,
+    admins: &AccessList,
+    queue_admin: bool,
+) -> bool {
+    admins.allows(caller) || caller.user == owner || acls.list(access).allows(caller) || queue_admin
+}
+
+#[cfg(test)]
+#[path = "acl_test.rs"]
+mod tests;
