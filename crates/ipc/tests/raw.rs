@@ -6,10 +6,11 @@
 mod common;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use common::*;
-use hadoop_ipc::server::AuthPolicy;
+use hadoop_ipc::server::{AuthPolicy, InputBudget};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -118,6 +119,51 @@ async fn answers_that_pile_up_one_by_one_end_the_connection_too() {
         }
     }
     until_closed(&fixture).await;
+}
+
+/// Peers that really send large frames, whole and half, on one small budget.
+#[tokio::test]
+async fn a_flood_of_large_requests_is_bounded_and_keeps_nobody_out() {
+    const MIB: usize = 1 << 20;
+    let budget = InputBudget::new(4 * MIB);
+    let fixture = serve_with(AuthPolicy::SimpleOnly, |options| {
+        options.input = Arc::clone(&budget);
+    });
+    let opened = {
+        let mut bytes = b"hrpc\x09\x00\x00".to_vec();
+        bytes.extend(frame(-3, b"\x0a\x12\x08\x0a\x06mallet"));
+        bytes
+    };
+    let mut flood = Vec::new();
+    for _ in 0..16 {
+        let mut stream = TcpStream::connect(fixture.addr).await.unwrap();
+        stream.write_all(&opened).await.unwrap();
+        flood.push(tokio::spawn(async move {
+            let mut large = u32::try_from(3 * MIB).unwrap().to_be_bytes().to_vec();
+            large.resize(2 * MIB, 0);
+            // Whoever is closed meanwhile cannot send on.
+            let _ = stream.write_all(&large).await;
+            stream
+        }));
+    }
+    let client = connect(fixture.addr, alice()).await.unwrap();
+    let message = "x".repeat(MIB / 2);
+    let mut most = 0;
+    for _ in 0..50 {
+        assert_eq!(ask(&client, "echo", &message).await.unwrap(), message);
+        most = most.max(budget.used());
+    }
+    assert!(most > MIB && most <= 4 * MIB, "{most}");
+    // One that says more than may ever be held is not listened to.
+    let mut huge = opened.clone();
+    huge.extend(u32::try_from(5 * MIB).unwrap().to_be_bytes());
+    raw(fixture.addr, &huge).await;
+    for task in flood {
+        drop(task.await.unwrap());
+    }
+    drop(client);
+    until_closed(&fixture).await;
+    assert_eq!(budget.used(), 0);
 }
 
 /// A connection that is known to be open, asks for 200 answers of 1 MiB and reads none of them.

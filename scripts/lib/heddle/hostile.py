@@ -17,6 +17,8 @@ PROTOCOLS = {
     "rpc": (YARN + "api.ContainerManagementProtocolPB", ("startContainers", "getContainerStatuses")),
 }
 NOISE = os.urandom(1 << 20)
+# Sizes of requests that are really sent, MiB: each as often as it stands here.
+BIG_MIB = (31, 64, 12, 4, 1, 1, 1, 1)
 
 
 def varint(value):
@@ -86,6 +88,13 @@ def rpc_attack(kind, port):
     elif kind == "length":
         length = random.choice((0x7FFFFFFF, 0xFFFFFFFF, 0x80000000, 128 << 20, (128 << 20) - 1, 64 << 20))
         yield random.choice((SIMPLE, opened)) + length.to_bytes(4, "big") + noise(1024), 0
+    elif kind == "big":
+        yield opened, 0
+        # A quarter is sent but for its end; what the port takes at most is 32 MiB.
+        whole = call(protocol, random.choice(methods), NOISE * random.choice(BIG_MIB))
+        whole = whole[:len(whole) - random.choice((0, 0, 0, 1))]
+        for start in range(0, len(whole), len(NOISE)):
+            yield whole[start:start + len(NOISE)], 0
     elif kind == "half":
         whole = opened + call(protocol, random.choice(methods), noise(2048))
         yield whole[:random.randrange(1, len(whole))], 0
@@ -126,5 +135,5 @@ def http_attack(kind):
         yield (start + b"\r\n") * 50 + b"GET /%2e%2e/" + path + b" HTTP/1.1\r\nHost: x\r\n\r\n", 0
 
 
-RPC_KINDS = ("random", "length", "half", "slow", "sasl", "calls")
+RPC_KINDS = ("random", "length", "big", "half", "slow", "sasl", "calls")
 HTTP_KINDS = ("random", "length", "half", "slow", "headers", "flood")

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, BufMut as _, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
+use super::budget::{Grant, Share};
 use super::outbox::{Outbox, State};
 use super::session::{Input, Session};
 use super::{Call, Caller, RemoteException, ServerOptions, Service, meta};
@@ -43,6 +44,8 @@ pub(super) struct Connection {
     session: Session,
     outbox: Arc<Outbox>,
     input: BytesMut,
+    /// What of `input` counts.
+    share: Share,
     had_large_frame: bool,
     output: BytesMut,
     /// Why no more frames are read.
@@ -64,6 +67,7 @@ impl Connection {
             peer,
             session: Session::new(options.auth.clone(), options.proxy_rule.clone(), peer),
             outbox: Outbox::new(options.outbound_bytes_max),
+            share: Share::new(&options.input),
             options,
             service,
             input: BytesMut::new(),
@@ -115,12 +119,18 @@ impl Connection {
             if deadline < alarm.deadline() {
                 alarm.as_mut().reset(deadline);
             }
-            let wants_read = self.wants_read();
-            if wants_read {
-                self.make_room();
-            }
+            let (room, waits) = match self.wants_read().then(|| self.make_room()) {
+                None => {
+                    self.share.keep(self.input.len());
+                    (0, false)
+                }
+                Some((room, Grant::Given)) => (room, false),
+                Some((_, Grant::Wait)) => (0, true),
+                Some((_, Grant::Leave)) => return Ok("larger than what is left for requests"),
+            };
+            let mut input = (&mut self.input).limit(room);
             tokio::select! {
-                read = reader.read_buf(&mut self.input), if wants_read => {
+                read = reader.read_buf(&mut input), if room > 0 => {
                     if read? == 0 {
                         return Ok("peer closed");
                     }
@@ -128,6 +138,9 @@ impl Connection {
                 }
                 ready = writer.writable(), if !self.output.is_empty() => ready?,
                 () = self.outbox.woken() => {}
+                leaves = self.share.woken(waits) => if leaves {
+                    return Ok("others need its room");
+                },
                 () = alarm.as_mut() => {
                     let deadline = self.deadline();
                     if deadline <= Instant::now() {
@@ -182,7 +195,9 @@ impl Connection {
 
     fn frame_bytes_max(&self) -> usize {
         if self.session.is_open() {
-            self.options.frame_bytes_max
+            self.options
+                .frame_bytes_max
+                .min(self.options.input.bytes_max())
         } else {
             self.options.handshake_frame_bytes_max
         }
@@ -198,21 +213,35 @@ impl Connection {
             })
     }
 
-    /// Makes room for the rest of the frame at hand, or for the next read.
-    fn make_room(&mut self) {
-        if self.input.is_empty() && std::mem::take(&mut self.had_large_frame) {
+    /// Makes room for the rest of the frame at hand, or for the next read, as far as the budget
+    /// gives it: how many bytes may be read.
+    fn make_room(&mut self) -> (usize, Grant) {
+        if std::mem::take(&mut self.had_large_frame) {
             // Else the buffer of the largest frame ever read would be kept for good.
-            self.input = BytesMut::new();
+            self.input = BytesMut::from(self.input.as_ref());
         }
+        let held = self.input.len();
         let whole = match self.input.first_chunk::<4>() {
             Some(head) if !self.session.is_new() => usize::try_from(u32::from_be_bytes(*head))
                 .unwrap_or(0)
                 .saturating_add(4),
             _ => 0,
         };
-        let missing = whole.saturating_sub(self.input.len());
-        self.input
-            .reserve(missing.clamp(READ_BYTES, READ_BYTES_MAX));
+        // No more than has come already: who only announces a large frame is given no room for it.
+        let most = held.clamp(READ_BYTES, READ_BYTES_MAX);
+        let room = whole.saturating_sub(held).clamp(READ_BYTES, most);
+        let counted = if held < READ_BYTES { 0 } else { held + room };
+        if counted == 0 {
+            self.share.keep(0);
+        } else {
+            let grant = self.share.ask(counted);
+            if grant != Grant::Given {
+                return (0, grant);
+            }
+            self.share.keep(counted);
+        }
+        self.input.reserve(room);
+        (room, Grant::Given)
     }
 
     fn write(&mut self, written: io::Result<usize>) -> io::Result<()> {

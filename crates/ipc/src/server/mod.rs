@@ -2,6 +2,7 @@
 //! May touch: sockets, tokio time, random nonces.
 //! Must not: block on a service, hold unbounded memory for a peer, or know what a call means.
 
+mod budget;
 mod connection;
 mod listener;
 mod meta;
@@ -18,6 +19,7 @@ use bytes::Bytes;
 use crate::codec::FRAME_BYTES_MAX;
 use crate::sasl::Offer;
 pub use crate::sasl::{InvalidToken, Secret, Secrets};
+pub use budget::{INPUT_BYTES_MAX, InputBudget};
 pub use listener::Server;
 pub use outbox::Replier;
 pub use remote::{ErrorCode, RemoteException};
@@ -62,7 +64,10 @@ pub struct ServerOptions {
     pub auth: AuthPolicy,
     /// Who may act for others; without a rule nobody may, as in Hadoop.
     pub proxy_rule: Option<ProxyRule>,
-    /// Largest frame, `ipc.maximum.data.length`; a longer one ends the connection.
+    /// Bytes of unfinished requests of all connections; ports of a daemon may share it.
+    pub input: Arc<InputBudget>,
+    /// Largest frame, `ipc.maximum.data.length`; a longer one, or one beyond `input`, ends the
+    /// connection.
     pub frame_bytes_max: usize,
     /// Largest frame before the context is accepted.
     pub handshake_frame_bytes_max: usize,
@@ -85,13 +90,15 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// Defaults: Hadoop's 128 MiB frames; limits that a cluster of 10,000 nodes stays far below.
-    pub const fn new(bind: SocketAddr, auth: AuthPolicy) -> Self {
+    /// Defaults: Hadoop's frames as far as [`INPUT_BYTES_MAX`] lets them in; limits that a cluster
+    /// of 10,000 nodes stays far below.
+    pub fn new(bind: SocketAddr, auth: AuthPolicy) -> Self {
         const MIB: usize = 1024 * 1024;
         Self {
             bind,
             auth,
             proxy_rule: None,
+            input: Arc::default(),
             frame_bytes_max: FRAME_BYTES_MAX,
             handshake_frame_bytes_max: 64 * 1024,
             connections_max: 32_768,
