@@ -111,10 +111,11 @@ impl Share {
     pub(super) fn ask(&mut self, bytes: usize) -> Grant {
         self.freed.mark_unchanged();
         let mut state = self.budget.lock();
-        let held = self
-            .id
-            .and_then(|id| state.holders.get(&id))
-            .map_or(0, |h| h.bytes);
+        let own = self.id.and_then(|id| state.holders.get(&id));
+        if own.is_some_and(|h| h.leaving) {
+            return Grant::Leave;
+        }
+        let held = own.map_or(0, |h| h.bytes);
         let more = bytes.saturating_sub(held);
         if state.used + more <= self.budget.bytes_max {
             let State {

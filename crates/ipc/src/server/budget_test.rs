@@ -20,6 +20,10 @@ fn who_holds_the_most_makes_room() {
     assert_eq!(new.ask(10), Grant::Wait);
     assert!(leaves(&mut large) && !leaves(&mut small));
     assert_eq!(new.ask(10), Grant::Wait, "one that leaves is enough");
+    assert_eq!(large.ask(60), Grant::Leave, "it was told so");
+    large.keep(20);
+    assert_eq!(new.ask(10), Grant::Given);
+    new.keep(0);
     assert!(!leaves(&mut small));
     drop(large);
     assert_eq!(new.ask(10), Grant::Given);

@@ -9,22 +9,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
-use bytes::{Buf, BufMut as _, BytesMut};
+use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use super::budget::{Grant, Share};
+use super::input::{Input as Incoming, READ_BYTES};
 use super::outbox::{Outbox, State};
 use super::session::{Input, Session};
 use super::{Call, Caller, RemoteException, ServerOptions, Service, meta};
-use crate::codec::{PREAMBLE_BYTES, Request, ResponseTo, next_frame, read_call, read_preamble};
+use crate::codec::{PREAMBLE_BYTES, Request, ResponseTo, read_call, read_preamble};
 
-/// Room made for a read when no frame is known to need more.
-const READ_BYTES: usize = 4 * 1024;
-/// Most room made at once for a large frame: memory follows what has arrived.
-const READ_BYTES_MAX: usize = 256 * 1024;
 /// After a FATAL frame the peer gets this long to close first; closing on unread bytes would reset the frame away.
 const LINGER: Duration = Duration::from_secs(2);
 /// The same for a server that stops.
@@ -43,10 +40,9 @@ pub(super) struct Connection {
     service: Arc<dyn Service>,
     session: Session,
     outbox: Arc<Outbox>,
-    input: BytesMut,
+    input: Incoming,
     /// What of `input` counts.
     share: Share,
-    had_large_frame: bool,
     output: BytesMut,
     /// Why no more frames are read.
     ending: Option<Ending>,
@@ -70,8 +66,7 @@ impl Connection {
             share: Share::new(&options.input),
             options,
             service,
-            input: BytesMut::new(),
-            had_large_frame: false,
+            input: Incoming::default(),
             output: BytesMut::new(),
             ending: None,
             in_flight: 0,
@@ -119,7 +114,7 @@ impl Connection {
             if deadline < alarm.deadline() {
                 alarm.as_mut().reset(deadline);
             }
-            let (room, waits) = match self.wants_read().then(|| self.make_room()) {
+            let (room, waits) = match self.wants_read().then(|| self.make_room()).transpose()? {
                 None => {
                     self.share.keep(self.input.len());
                     (0, false)
@@ -128,9 +123,8 @@ impl Connection {
                 Some((_, Grant::Wait)) => (0, true),
                 Some((_, Grant::Leave)) => return Ok("larger than what is left for requests"),
             };
-            let mut input = (&mut self.input).limit(room);
             tokio::select! {
-                read = reader.read_buf(&mut input), if room > 0 => {
+                read = self.input.read(&mut reader, room), if room > 0 => {
                     if read? == 0 {
                         return Ok("peer closed");
                     }
@@ -184,7 +178,7 @@ impl Connection {
 
     fn end(&mut self, reason: &'static str, answers: bool) {
         self.ending = Some(Ending { reason, answers });
-        self.input = BytesMut::new();
+        self.input = Incoming::default();
     }
 
     fn wants_read(&self) -> bool {
@@ -205,43 +199,26 @@ impl Connection {
 
     /// True if a whole frame, or a bad length, is buffered and may be taken.
     fn can_process(&self) -> bool {
-        self.wants_read()
-            && self.input.first_chunk::<4>().is_some_and(|head| {
-                let length = usize::try_from(i32::from_be_bytes(*head)).unwrap_or(usize::MAX);
-                !self.session.is_new()
-                    && (length > self.frame_bytes_max() || self.input.len() - 4 >= length)
-            })
+        self.wants_read() && !self.session.is_new() && self.input.has_frame(self.frame_bytes_max())
     }
 
     /// Makes room for the rest of the frame at hand, or for the next read, as far as the budget
     /// gives it: how many bytes may be read.
-    fn make_room(&mut self) -> (usize, Grant) {
-        if std::mem::take(&mut self.had_large_frame) {
-            // Else the buffer of the largest frame ever read would be kept for good.
-            self.input = BytesMut::from(self.input.as_ref());
+    fn make_room(&mut self) -> io::Result<(usize, Grant)> {
+        let framed = !self.session.is_new();
+        if framed {
+            self.input.open_map()?;
         }
-        let held = self.input.len();
-        let whole = match self.input.first_chunk::<4>() {
-            Some(head) if !self.session.is_new() => usize::try_from(u32::from_be_bytes(*head))
-                .unwrap_or(0)
-                .saturating_add(4),
-            _ => 0,
-        };
-        // No more than has come already: who only announces a large frame is given no room for it.
-        let most = held.clamp(READ_BYTES, READ_BYTES_MAX);
-        let room = whole.saturating_sub(held).clamp(READ_BYTES, most);
+        let (held, room) = (self.input.len(), self.input.room(framed));
         let counted = if held < READ_BYTES { 0 } else { held + room };
-        if counted == 0 {
-            self.share.keep(0);
-        } else {
+        if counted > 0 {
             let grant = self.share.ask(counted);
             if grant != Grant::Given {
-                return (0, grant);
+                return Ok((0, grant));
             }
-            self.share.keep(counted);
         }
-        self.input.reserve(room);
-        (room, Grant::Given)
+        self.share.keep(counted);
+        Ok((room, Grant::Given))
     }
 
     fn write(&mut self, written: io::Result<usize>) -> io::Result<()> {
@@ -259,20 +236,19 @@ impl Connection {
     /// Takes frames until the buffer or a limit ends.
     fn process(&mut self) {
         if self.session.is_new() && self.ending.is_none() {
-            let Some(preamble) = read_preamble(&self.input) else {
+            let Some(preamble) = read_preamble(&self.input.small) else {
                 return;
             };
-            self.input.advance(PREAMBLE_BYTES);
+            self.input.small.advance(PREAMBLE_BYTES);
             let mut own = BytesMut::new();
             let input = self.session.on_preamble(preamble, &mut own, nonce);
             self.on_input(input, &own);
         }
         while self.wants_read() {
             let max = self.frame_bytes_max();
-            match next_frame(&mut self.input, max) {
+            match self.input.next_frame(max) {
                 Ok(None) => return,
                 Ok(Some(frame)) => {
-                    self.had_large_frame |= frame.len() > READ_BYTES_MAX;
                     let mut own = BytesMut::new();
                     let input = self.session.on_frame(frame, &mut own);
                     self.on_input(input, &own);

@@ -4,6 +4,7 @@
 
 mod budget;
 mod connection;
+mod input;
 mod listener;
 mod meta;
 mod outbox;
