@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use hadoop_ipc::server::{AuthPolicy, Server, ServerOptions, Service};
+use hadoop_ipc::server::{AuthPolicy, InputBudget, Server, ServerOptions, Service};
 use rm_core::{Boot, Event, Rm, RmConf, conf::Calculator as CoreCalculator, event::HostLists};
 use tokio::{runtime::Handle, task::JoinHandle as Task};
 use yarn_conf::{
@@ -131,6 +131,10 @@ impl Daemon {
     pub fn start(conf: &Configuration, reload: Arc<dyn Reload>) -> Result<Self, StartError> {
         let (settings, types, calculator, mut core_conf, lists) = judge(conf)?;
 
+        let dynamic = reload
+            .dynamic_resources()
+            .map_err(StartError::DynamicResources)?;
+
         let web_endpoint = &settings.endpoints.web;
         let web_address = resolve(web_endpoint)?;
         let listener =
@@ -164,6 +168,7 @@ impl Daemon {
             conf: core_conf,
         });
         driver.tell(Event::Hosts(lists));
+        driver.tell(Event::DynamicResources(dynamic));
         let thread = spawn_driver(&settings, &context, rm)?;
         let roller = spawn_roller(&context);
         match open_all(&settings, conf.clone(), context, listener, started_wall_ms) {
@@ -235,6 +240,8 @@ impl Daemon {
 #[derive(Default)]
 struct Starting {
     servers: Vec<Server>,
+    /// One for all ports.
+    input: Arc<InputBudget>,
     endpoints: Vec<(&'static str, HostPort)>,
 }
 
@@ -274,6 +281,7 @@ impl Starting {
         let address = resolve(endpoint)?;
         let mut options = ServerOptions::new(address, auth);
         options.frame_bytes_max = settings.frame_bytes_max;
+        options.input = Arc::clone(&self.input);
         options.shutdown_grace = Duration::from_secs(1);
         let server =
             Server::bind(options, service).map_err(|e| bind_error(endpoint, address, e))?;

@@ -1,6 +1,8 @@
-//! Include and exclude files of nodes (`HostsFileReader`), text form.
+//! Include and exclude files of nodes (`HostsFileReader`), as text or XML.
 //! May touch: those files.
 //! Must not: resolve names.
+
+mod xml;
 
 use std::{path::Path, sync::Arc};
 
@@ -32,13 +34,15 @@ pub enum HostsError {
         /// Its size.
         bytes: u64,
     },
-    /// Hadoop's XML form, which is not built.
-    #[error("{path} ({key}) is an XML host list, which is not built yet: want one host a line")]
+    /// It is no XML host list, though its name ends in `.xml`.
+    #[error("{path} ({key}): {reason}")]
     Xml {
         /// Key that names it.
         key: &'static str,
         /// The file.
         path: String,
+        /// What is wrong, and where.
+        reason: String,
     },
 }
 
@@ -56,23 +60,28 @@ impl HostsError {
 /// # Errors
 /// A configured file that cannot be used.
 pub fn read(include: Option<&Path>, exclude: Option<&Path>) -> Result<HostLists, HostsError> {
+    let named = |entries: &xml::Entries| -> Vec<Arc<str>> {
+        entries
+            .iter()
+            .map(|(host, _)| host.as_str().into())
+            .collect()
+    };
+    let include = list("yarn.resourcemanager.nodes.include-path", include)?;
+    let exclude = list("yarn.resourcemanager.nodes.exclude-path", exclude)?;
+    let timed = exclude.iter();
+    let timed = timed.filter_map(|(host, timeout)| Some((host.as_str().into(), (*timeout)?)));
     Ok(HostLists {
-        include: list("yarn.resourcemanager.nodes.include-path", include)?,
-        exclude: list("yarn.resourcemanager.nodes.exclude-path", exclude)?,
+        include: named(&include),
+        exclude: named(&exclude),
+        timeouts_s: timed.collect(),
     })
 }
 
-fn list(key: &'static str, path: Option<&Path>) -> Result<Vec<Arc<str>>, HostsError> {
+fn list(key: &'static str, path: Option<&Path>) -> Result<xml::Entries, HostsError> {
     let Some(file) = path else {
         return Ok(Vec::new());
     };
     let path = file.display().to_string();
-    if file
-        .extension()
-        .is_some_and(|e| e.eq_ignore_ascii_case("xml"))
-    {
-        return Err(HostsError::Xml { key, path });
-    }
     let text = std::fs::metadata(file).and_then(|meta| {
         let long = meta.len() > FILE_BYTES_MAX;
         if long {
@@ -82,6 +91,9 @@ fn list(key: &'static str, path: Option<&Path>) -> Result<Vec<Arc<str>>, HostsEr
         }
     });
     match text {
+        Ok(Ok(text)) if path.to_lowercase().ends_with(".xml") => {
+            xml::read(&text).map_err(|reason| HostsError::Xml { key, path, reason })
+        }
         Ok(Ok(text)) => Ok(hosts(&text)),
         Ok(Err(bytes)) => Err(HostsError::TooLong { key, path, bytes }),
         Err(source) => Err(HostsError::Io { key, path, source }),
@@ -89,13 +101,13 @@ fn list(key: &'static str, path: Option<&Path>) -> Result<Vec<Arc<str>>, HostsEr
 }
 
 /// Words separated by blanks; `#` and what follows it on the line is a comment.
-fn hosts(text: &str) -> Vec<Arc<str>> {
+fn hosts(text: &str) -> xml::Entries {
     let lines = text
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default());
     lines
         .flat_map(str::split_whitespace)
-        .map(Arc::from)
+        .map(|host| (host.to_owned(), None))
         .collect()
 }
 

@@ -40,6 +40,9 @@ fn keys_are_spelled_as_hadoop_spells_them() {
     let others = [
         "yarn.resourcemanager.ha.id",
         "yarn.resource-types",
+        "yarn.resource.dynamic.nodes",
+        "yarn.resourcemanager.am-scheduling.node-blacklisting-enabled",
+        "yarn.resourcemanager.am-scheduling.node-blacklisting-disable-threshold",
         "yarn.nodemanager.resource.cpu.enabled",
         "yarn.nodemanager.user-home-dir",
         "yarn.nodemanager.duration-to-track-stopped-containers",

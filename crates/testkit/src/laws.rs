@@ -19,11 +19,15 @@ pub fn never_over_allocates(rm: &Rm) -> Result<(), String> {
     Ok(())
 }
 
-/// [`never_over_allocates`], where no node has registered with different sizes: one that shrinks
+/// [`never_over_allocates`], where no node has registered with different sizes or was made
+/// smaller by an administrator: one that shrinks
 /// below what it holds is over-allocated until enough has ended, as in YARN.
 pub fn never_over_allocates_unless_shrunk(rm: &Rm, steps: &[Step]) -> Result<(), String> {
     let mut sizes = std::collections::BTreeMap::new();
     for (_, event) in steps {
+        if matches!(event, Event::Admin { .. } | Event::DynamicResources(_)) {
+            return Ok(());
+        }
         if let Event::Node {
             request: NodeRequest::Register(r),
             ..

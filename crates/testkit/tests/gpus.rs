@@ -11,7 +11,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use rm_core::{Reply, event::NodeRequest, view::GpuReport};
+use rm_core::{Action, Reply, effect::Note, event::NodeRequest, view::GpuReport};
 use testkit::{Cluster, gpu_device, resource};
 use yarn_types::{
     ContainerId, MILLI,
@@ -157,6 +157,18 @@ fn a_lost_card_ends_its_holder_alone_and_comes_back() {
     c = c.run(3).expect("n1:4");
     assert_eq!(offered(&c), 4 * MILLI);
     assert_eq!(c.nodes[0].gpu_faults, Vec::<String>::new());
+    c.nodes[0].read_gpus(cards(3));
+    c = c.run(3);
+    c.nodes[0].read_gpus(cards(4));
+    c = c.run(3);
+    let told = |words: &str| {
+        let about = |a: &&Action| matches!(a, Action::Note(Note::Text(t)) if t == words);
+        c.log.iter().filter(about).count()
+    };
+    assert_eq!(told("n1:45454: GPU-n1-2 is lost: Xid 79"), 1, "{:?}", c.log);
+    assert_eq!(told("n1:45454: GPU-n1-2 can be used"), 1);
+    assert_eq!(told("n1:45454: GPU-n1-3 is gone"), 1);
+    assert_eq!(told("n1:45454: GPU-n1-3 can be used"), 1);
 }
 
 #[test]

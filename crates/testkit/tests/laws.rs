@@ -10,12 +10,15 @@
     reason = "a test"
 )]
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use rm_core::{
     CallId, Event, Rm,
     event::{
-        Allocate, AmRequest, Ask, ClientRequest, Heartbeat, HostLists, NodeContainer, NodeHealth,
-        NodeRegistration, NodeRequest, SignalCommand, Submission,
+        AdminRequest, Allocate, AmRequest, Ask, ClientRequest, Decommission, Heartbeat, HostLists,
+        NodeContainer, NodeHealth, NodeOption, NodeRegistration, NodeRequest, SignalCommand,
+        Submission,
     },
 };
 use testkit::{
@@ -130,6 +133,7 @@ fn allocate() -> impl Strategy<Value = AmRequest> {
                 blacklist_removals: remove,
                 updates: Vec::new(),
                 scheduling_requests: false,
+                tracking_url: None,
             }))
         },
     )
@@ -296,7 +300,42 @@ fn event() -> impl Strategy<Value = Event> {
             diagnostics: "no".to_owned(),
         }),
         1 => exclude
-            .prop_map(|exclude| Event::Hosts(HostLists { include: Vec::new(), exclude })),
+            .prop_map(|exclude| Event::Hosts(hosts(exclude))),
+        3 => admin().prop_map(move |request| Event::Admin { call, request }),
+    ]
+}
+
+fn hosts(exclude: Vec<Arc<str>>) -> HostLists {
+    HostLists {
+        exclude,
+        ..HostLists::default()
+    }
+}
+
+fn admin() -> impl Strategy<Value = AdminRequest> {
+    let exclude = prop_oneof![Just(Vec::new()), Just(vec![Arc::from("n1")])];
+    let how = prop_oneof![
+        Just(Decommission::Normal),
+        (-1_i32..4).prop_map(|timeout_s| Decommission::Graceful { timeout_s }),
+    ];
+    let option = || {
+        (node(), size(), -1_i32..3_000).prop_map(|(node, total, timeout_ms)| {
+            vec![NodeOption {
+                node,
+                total: total.plus(total),
+                overcommit_timeout_ms: timeout_ms,
+            }]
+        })
+    };
+    prop_oneof![
+        4 => (exclude, how).prop_map(|(exclude, how)| AdminRequest::RefreshNodes {
+            lists: hosts(exclude),
+            how,
+        }),
+        1 => Just(AdminRequest::DecommissionNow),
+        2 => option().prop_map(AdminRequest::UpdateNodeResource),
+        1 => option().prop_map(AdminRequest::RefreshNodesResources),
+        1 => (0_i32..5).prop_map(AdminRequest::ClusterMaxPriority),
     ]
 }
 

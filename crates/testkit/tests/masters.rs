@@ -12,7 +12,6 @@
 
 use rm_core::{
     Event, RejectKind, Reply,
-    effect::NodeUpdate,
     event::{Allocate, AmRequest},
 };
 use testkit::Cluster;
@@ -283,14 +282,10 @@ fn each_node_change_is_told_once() {
     c.nodes[1].healthy = false;
     c.heartbeat(1);
     let answer = c.allocate();
-    let node = c.nodes[1].id.clone();
-    assert_eq!(
-        answer.updated_nodes,
-        [NodeUpdate {
-            node,
-            state: NodeState::Unhealthy
-        }]
-    );
+    let seen = c.rm.node(&c.nodes[1].id).unwrap();
+    assert_eq!(seen.state, NodeState::Unhealthy);
+    assert_eq!(seen.health_report, "1/1 local-dirs are bad");
+    assert_eq!(answer.updated_nodes, [seen]);
     assert_eq!(answer.num_cluster_nodes, 1);
     assert_eq!(c.allocate().updated_nodes, []);
 }

@@ -83,8 +83,8 @@ fn excluded_hosts_go_and_may_come_back() {
     let mut c = Cluster::new().nodes(2, "8gb 8vc");
     let exclude = vec!["n1".into()];
     c.event(Event::Hosts(HostLists {
-        include: Vec::new(),
         exclude,
+        ..HostLists::default()
     }));
     assert_eq!(state(&c, 0), NodeState::Decommissioned);
     let Reply::Heartbeat(reply) = heartbeat(&mut c, 0) else {

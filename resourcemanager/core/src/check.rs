@@ -4,13 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use yarn_types::{ApplicationAttemptId, MILLI, Resource};
+use yarn_types::{ApplicationAttemptId, MILLI, NodeState, Resource};
 
 use crate::{
     app::AppState,
     attempt::{Attempt, LifeState, MasterLink},
     container::HeldState,
     liveness::Watched,
+    node::Node,
     rm::Rm,
     sched::{AppIdx, NodeIdx},
     store::After,
@@ -157,6 +158,13 @@ impl Rm {
             if self.node_by_id.get(&node.id) != Some(&idx) {
                 return Err(format!("{} is not found by its id", node.id));
             }
+            let going = node.state == NodeState::Decommissioning;
+            if node.decommissioning.is_some() != going {
+                return Err(format!("{} is {} but waits: {going}", node.id, node.state));
+            }
+            if node.is_active() && node.total != self.offered(idx) {
+                return Err(format!("{} does not offer what it should", node.id));
+            }
             if let Some(id) = node
                 .containers
                 .iter()
@@ -204,7 +212,7 @@ impl Rm {
                     ));
                 }
             }
-            let (total, free) = (self.with_gpus(node.total, Some(gpus)), gpus.free().len());
+            let (total, free) = (self.offered(idx), gpus.free().len());
             let room = i64::try_from(free)
                 .unwrap_or(i64::MAX)
                 .saturating_mul(MILLI);
@@ -235,6 +243,17 @@ impl Rm {
                     let state = self.containers.get(&id).map(|c| c.state);
                     if state != Some(HeldState::Acquired) {
                         return Err(format!("{id} is watched but is {state:?}"));
+                    }
+                }
+                Watched::Decommission(idx) => {
+                    let waits = self.nodes.get(idx.at());
+                    if waits.is_none_or(|node| node.decommissioning.is_none()) {
+                        return Err(format!("{idx:?} is to go but does not wait"));
+                    }
+                }
+                Watched::Overcommit(idx) => {
+                    if !self.nodes.get(idx.at()).is_some_and(Node::is_active) {
+                        return Err(format!("{idx:?} is over-committed but gone"));
                     }
                 }
             }

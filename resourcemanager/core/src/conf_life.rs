@@ -4,7 +4,7 @@
 
 use yarn_types::{Lookup, Resource};
 
-use crate::conf::ConfProblem;
+use crate::{conf::ConfProblem, num::Share};
 
 /// Settings of the life cycles, parsed once at start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -28,6 +28,10 @@ pub struct LifeConf {
     pub nm_minimum_version: Option<String>,
     /// `yarn.scheduler.minimum-allocation-{mb,vcores}`: a node that offers less is refused.
     pub node_minimum: Resource,
+    /// Share of the nodes from which hosts that failed an ApplicationMaster are not avoided any
+    /// more; `None` avoids none (`yarn.resourcemanager.am-scheduling.node-blacklisting-enabled`,
+    /// `…-disable-threshold`).
+    pub am_blacklist_share: Option<Share>,
     /// Root of the RM's web pages, e.g. `http://rm.example:8088`, used in texts that users read.
     /// Taken from `yarn.resourcemanager.webapp.address`; the shell replaces it when the port comes
     /// from the OS.
@@ -50,6 +54,10 @@ impl LifeConf {
         let completed = read.number("yarn.resourcemanager.max-completed-applications", 1000, 0);
         let minimum_mb = read.number("yarn.scheduler.minimum-allocation-mb", 1024, 0);
         let minimum_vcores = read.number("yarn.scheduler.minimum-allocation-vcores", 1, 0);
+        let prefix = "yarn.resourcemanager.am-scheduling.node-blacklisting";
+        let am_blacklist_share = read
+            .flag(&format!("{prefix}-enabled"))
+            .then(|| read.share(&format!("{prefix}-disable-threshold"), 0.2));
         let version = read.text("yarn.resourcemanager.nodemanager.minimum.version");
         let web = read.text("yarn.resourcemanager.webapp.address");
         let life = Self {
@@ -77,6 +85,7 @@ impl LifeConf {
                 i64::try_from(minimum_mb).unwrap_or(i64::MAX),
                 i64::try_from(minimum_vcores).unwrap_or(i64::MAX),
             ),
+            am_blacklist_share,
             web_url: format!("http://{}", web.as_deref().unwrap_or("0.0.0.0:8088")),
         };
         if read.problems.is_empty() {
@@ -97,6 +106,28 @@ impl Reader<'_> {
         let value = self.conf.get(key)?;
         let value = value.trim();
         (!value.is_empty()).then(|| value.to_owned())
+    }
+
+    /// `Configuration.getBoolean` with the default false: other words count as that.
+    fn flag(&self, key: &str) -> bool {
+        self.text(key)
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    }
+
+    /// The number under `key`, as `Configuration.getFloat` reads it.
+    fn share(&mut self, key: &str, default: f32) -> Share {
+        let Some(value) = self.text(key) else {
+            return Share(default);
+        };
+        match value.parse::<f32>() {
+            Ok(share) if share.is_finite() => Share(share),
+            _ => {
+                let reason = "is not a number".to_owned();
+                self.problems
+                    .push(ConfProblem::new(key, Some(value), reason));
+                Share(default)
+            }
+        }
     }
 
     /// The number under `key`, at least `min` and at most what Hadoop's `int` holds.

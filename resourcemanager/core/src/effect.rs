@@ -12,6 +12,7 @@ use yarn_types::{
 use crate::{
     event::{CallId, SignalCommand},
     reject::Reject,
+    view::NodeReport,
 };
 
 /// One output; the driver carries them out in order, replies last.
@@ -178,6 +179,8 @@ pub enum Reply {
         action: NodeAction,
         /// Why, for SHUTDOWN.
         diagnostics: String,
+        /// What an administrator has the node offer instead of what it registered.
+        resource: Option<Resource>,
     },
     /// `nodeHeartbeat`; the shell adds rolled keys and the interval.
     Heartbeat(Box<HeartbeatReply>),
@@ -224,8 +227,10 @@ pub struct Allocated {
     pub limit: Resource,
     /// Usable nodes in the cluster.
     pub num_cluster_nodes: i32,
-    /// Nodes whose state changed since the last answer.
-    pub updated_nodes: Vec<NodeUpdate>,
+    /// Nodes whose state changed since the last answer, as they are now.
+    pub updated_nodes: Vec<NodeReport>,
+    /// Containers that are about to be taken, told once.
+    pub preempting: Vec<ContainerId>,
     /// Update requests that were refused, each with Hadoop's reason code.
     pub update_errors: Vec<(ContainerId, &'static str)>,
     /// Priority of the application now.
@@ -268,15 +273,6 @@ pub struct Completed {
     pub resource: Resource,
 }
 
-/// A node whose state changed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NodeUpdate {
-    /// Which node.
-    pub node: NodeId,
-    /// Its state now.
-    pub state: NodeState,
-}
-
 /// Body of the answer to `nodeHeartbeat`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HeartbeatReply {
@@ -296,6 +292,8 @@ pub struct HeartbeatReply {
     pub containers_to_signal: Vec<(ContainerId, SignalCommand)>,
     /// Number of the last GPU change applied, for a node that sent a list of devices.
     pub gpu_seq: Option<u64>,
+    /// What an administrator has the node offer, told once.
+    pub resource: Option<Resource>,
 }
 
 impl Effect {

@@ -2,7 +2,7 @@
 //! May touch: `yarn-types`.
 //! Must not: carry bytes of the wire, secrets or launch contexts (the shell keeps those by id).
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use yarn_types::{
     ApplicationAttemptId, ApplicationId, ContainerId, ContainerState, FinalStatus, NodeId,
@@ -79,8 +79,60 @@ pub enum Event {
         /// Text for the attempt's diagnostics.
         diagnostics: String,
     },
-    /// The include/exclude lists changed: hosts that may register, hosts that must go.
+    /// The shell, at start: the include/exclude lists, hosts that may register, hosts that must go.
     Hosts(HostLists),
+    /// The shell, at start: what dynamic-resources.xml says of nodes that are still to register.
+    DynamicResources(Vec<NodeOption>),
+    /// A call of ResourceManagerAdministrationProtocol, refused or done as a whole.
+    Admin {
+        /// Who waits.
+        call: CallId,
+        /// What is asked.
+        request: AdminRequest,
+    },
+}
+
+/// Calls of ResourceManagerAdministrationProtocol, each answered by `Done`.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AdminRequest {
+    /// `refreshNodes`, with the lists as they are now.
+    RefreshNodes {
+        /// The lists.
+        lists: HostLists,
+        /// How hosts go that are not allowed any more.
+        how: Decommission,
+    },
+    /// `refreshNodes` FORCEFUL: every DECOMMISSIONING node goes now.
+    DecommissionNow,
+    /// `updateNodeResource`.
+    UpdateNodeResource(Vec<NodeOption>),
+    /// `refreshNodesResources`: dynamic-resources.xml as it is now.
+    RefreshNodesResources(Vec<NodeOption>),
+    /// `refreshClusterMaxPriority`: the highest priority of an application from now on.
+    ClusterMaxPriority(i32),
+}
+
+/// `DecommissionType` of a refresh of the lists.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decommission {
+    /// NORMAL: at once.
+    Normal,
+    /// GRACEFUL: once what runs there has ended, or at the timeout.
+    Graceful {
+        /// Seconds for hosts without a timeout of their own; negative waits for ever.
+        timeout_s: i32,
+    },
+}
+
+/// `ResourceOption` of a node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct NodeOption {
+    /// Which node.
+    pub node: NodeId,
+    /// What it offers from now on, whatever it registered.
+    pub total: Resource,
+    /// Milliseconds until containers beyond `total` are ended; negative lets them run on.
+    pub overcommit_timeout_ms: i32,
 }
 
 /// `yarn.resourcemanager.nodes.{include,exclude}-path` as read.
@@ -90,6 +142,8 @@ pub struct HostLists {
     pub include: Vec<Arc<str>>,
     /// Refused hosts.
     pub exclude: Vec<Arc<str>>,
+    /// Refused hosts that have a time of their own to go gracefully, in seconds; negative for ever.
+    pub timeouts_s: BTreeMap<Arc<str>, i32>,
 }
 
 /// Calls of ApplicationClientProtocol that change something.
@@ -217,6 +271,8 @@ pub struct Allocate {
     pub updates: Vec<(ContainerId, i32)>,
     /// A `SchedulingRequest` was in the call.
     pub scheduling_requests: bool,
+    /// Where the ApplicationMaster's page is from now on, when the call says so.
+    pub tracking_url: Option<String>,
 }
 
 /// One `ResourceRequest`.

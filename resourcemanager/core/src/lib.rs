@@ -2,6 +2,7 @@
 //! May touch: `yarn-types` and small data-structure crates.
 //! Must not: know sockets, files, clocks, randomness, threads, locks or async.
 
+mod admin;
 pub mod app;
 pub mod ask;
 pub mod attempt;

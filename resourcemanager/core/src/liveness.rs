@@ -17,6 +17,10 @@ pub enum Watched {
     Node(NodeIdx),
     /// A container that was handed out and must start.
     Container(ContainerId),
+    /// A node that must have finished what it runs.
+    Decommission(NodeIdx),
+    /// A node that must hold no more than it offers.
+    Overcommit(NodeIdx),
 }
 
 /// Deadlines by owner, with a wake-up queue that is renewed lazily: a renewal only moves the

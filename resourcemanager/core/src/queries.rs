@@ -203,7 +203,7 @@ impl Rm {
             queue_usage_percent: usage.queue_percent,
             cluster_usage_percent: usage.cluster_percent,
             resource_seconds: self.resource_seconds(app, now),
-            preempted_containers: 0,
+            preempted_containers: app.preempted_containers,
             why: self.sched.why(idx),
         }
     }
@@ -280,6 +280,8 @@ impl Rm {
                 .map(|node| (node.id.clone(), node.http_address())),
             started_wall_ms: attempt.started_wall_ms,
             finished_wall_ms: attempt.finished_wall_ms,
+            blacklisted_nodes: attempt.blacklist.iter().cloned().collect(),
+            nodes_blacklisted_by_system: idx.map_or_else(Vec::new, |i| self.am_avoids(*i)),
         }
     }
 
@@ -305,7 +307,7 @@ impl Rm {
         }
     }
 
-    fn node_report(&self, idx: NodeIdx, node: &Node) -> NodeReport {
+    pub(crate) fn node_report(&self, idx: NodeIdx, node: &Node) -> NodeReport {
         let (used, containers) = self.sched.node_used(idx);
         NodeReport {
             id: node.id.clone(),
@@ -319,6 +321,7 @@ impl Rm {
             health_wall_ms: node.health_wall_ms,
             last_heartbeat_wall_ms: node.heartbeat_wall_ms,
             version: node.version.clone(),
+            decommissioning_timeout_s: node.decommissioning.as_ref().map(|d| d.timeout_s),
             gpus: if node.is_active() {
                 node.gpus.iter().flat_map(gpu_reports).collect()
             } else {

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use yarn_types::{ApplicationId, ContainerId, Lookup, Millis, NodeId, ResourceTypes};
+use yarn_types::{ApplicationId, ContainerId, Lookup, Millis, NodeId, Resource, ResourceTypes};
 
 use crate::{
     app::App,
@@ -13,7 +13,7 @@ use crate::{
     conf_life::LifeConf,
     container::{Container, EndCause, Ended},
     effect::{Action, Effect, Reply},
-    event::{Event, HostLists},
+    event::{Decommission, Event, HostLists},
     liveness::{Deadlines, Watched},
     node::{Node, NodeEvent},
     sched::{AppIdx, Granted, NodeIdx, Sched},
@@ -94,6 +94,8 @@ pub struct Rm {
     pub(crate) nodes: Vec<Node>,
     pub(crate) node_by_id: BTreeMap<NodeId, NodeIdx>,
     pub(crate) hosts: HostLists,
+    /// What dynamic-resources.xml says, by node.
+    pub(crate) dynamic: BTreeMap<NodeId, Resource>,
     /// Live containers.
     pub(crate) containers: BTreeMap<ContainerId, Container>,
     pub(crate) deadlines: Deadlines,
@@ -123,6 +125,7 @@ impl Rm {
             nodes: Vec::new(),
             node_by_id: BTreeMap::new(),
             hosts: HostLists::default(),
+            dynamic: BTreeMap::new(),
             containers: BTreeMap::new(),
             deadlines: Deadlines::default(),
             waiting: Vec::new(),
@@ -170,7 +173,9 @@ impl Rm {
             } => {
                 self.on_am_launch_failed(attempt, diagnostics, effects);
             }
-            Event::Hosts(lists) => self.on_hosts(lists, effects),
+            Event::Hosts(lists) => self.refresh_nodes(lists, Decommission::Normal, effects),
+            Event::DynamicResources(options) => self.remember_dynamic(options),
+            Event::Admin { call, request } => self.on_admin(call, request, effects),
         }
     }
 
@@ -234,6 +239,8 @@ impl Rm {
             match who {
                 Watched::Master(attempt) => self.on_master_expired(attempt, out),
                 Watched::Node(node) => self.node_leaves(node, NodeEvent::Expire, "expired", out),
+                Watched::Decommission(node) => self.on_decommission_timeout(node, out),
+                Watched::Overcommit(node) => self.end_overcommit(node, out),
                 Watched::Container(id) => {
                     self.end_container(id, Ended::by_rm(EndCause::Expired), out);
                 }

@@ -117,6 +117,11 @@ pub struct AttemptReport {
     pub started_wall_ms: i64,
     /// Wall milliseconds; 0 while it lives.
     pub finished_wall_ms: i64,
+    /// Hosts and racks that its ApplicationMaster avoids, while it lives (`blacklistedNodes`).
+    pub blacklisted_nodes: Vec<Arc<str>>,
+    /// Hosts that the next ApplicationMaster of the application is kept off
+    /// (`nodesBlacklistedBySystem`).
+    pub nodes_blacklisted_by_system: Vec<Arc<str>>,
 }
 
 /// A container.
@@ -171,6 +176,8 @@ pub struct NodeReport {
     pub last_heartbeat_wall_ms: i64,
     /// Its version text.
     pub version: String,
+    /// Seconds that it has to go, while it is DECOMMISSIONING; negative for ever.
+    pub decommissioning_timeout_s: Option<i32>,
     /// Its devices, when it sent a list.
     pub gpus: Vec<GpuReport>,
 }

@@ -24,6 +24,9 @@ pub enum StartError {
     /// Keys of the scheduler or the life cycles.
     #[error("refused configuration: {}", List(.0))]
     Core(Vec<ConfProblem>),
+    /// dynamic-resources.xml.
+    #[error("dynamic-resources.xml: {0}")]
+    DynamicResources(String),
     /// A host list.
     #[error(transparent)]
     Hosts(#[from] HostsError),

@@ -2,8 +2,14 @@
 //! May touch: the configuration directory.
 //! Must not: change anything of what runs.
 
-use rm_core::{conf::QueuesConf, event::HostLists};
-use yarn_conf::{Configuration, LoadOptions};
+use std::io::ErrorKind;
+
+use rm_core::{
+    conf::QueuesConf,
+    event::{HostLists, NodeOption},
+};
+use yarn_conf::{Configuration, Files, LoadError, LoadOptions};
+use yarn_types::{NodeId, Resource};
 
 use crate::{hosts, rpc::Reload, settings::Settings};
 
@@ -24,6 +30,34 @@ impl Reload for FromFiles {
     fn hosts(&self) -> Result<HostLists, String> {
         lists(&self.load()?)
     }
+
+    fn graceful_timeout_s(&self) -> Result<i32, String> {
+        graceful_timeout_s(&self.load()?)
+    }
+
+    fn dynamic_resources(&self) -> Result<Vec<NodeOption>, String> {
+        let conf = self.load()?;
+        let file = LoadOptions {
+            files: Files::Only(self.0.dir.join("dynamic-resources.xml")),
+            ..self.0.clone()
+        };
+        let dynamic = match Configuration::load(&file) {
+            Ok(dynamic) => dynamic,
+            Err(LoadError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                conf.clone()
+            }
+            Err(e) => return Err(e.to_string()),
+        };
+        node_options(&dynamic, &conf)
+    }
+
+    fn max_priority(&self) -> Result<i32, String> {
+        max_priority(&self.load()?)
+    }
+
+    fn readable(&self) -> Result<(), String> {
+        self.load().map(|_| ())
+    }
 }
 
 /// A configuration without files behind it: a refresh finds what was there at start.
@@ -36,6 +70,22 @@ impl Reload for Unchanging {
 
     fn hosts(&self) -> Result<HostLists, String> {
         lists(&self.0)
+    }
+
+    fn graceful_timeout_s(&self) -> Result<i32, String> {
+        graceful_timeout_s(&self.0)
+    }
+
+    fn dynamic_resources(&self) -> Result<Vec<NodeOption>, String> {
+        node_options(&self.0, &self.0)
+    }
+
+    fn max_priority(&self) -> Result<i32, String> {
+        max_priority(&self.0)
+    }
+
+    fn readable(&self) -> Result<(), String> {
+        Ok(())
     }
 }
 
@@ -53,4 +103,43 @@ fn lists(conf: &Configuration) -> Result<HostLists, String> {
         settings.exclude_path.as_deref(),
     )
     .map_err(|e| e.to_string())
+}
+
+fn graceful_timeout_s(conf: &Configuration) -> Result<i32, String> {
+    let key = "yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs";
+    conf.i32(key, 3600).map_err(|e| e.to_string())
+}
+
+fn max_priority(conf: &Configuration) -> Result<i32, String> {
+    let most = conf.i32("yarn.cluster.max-application-priority", 0);
+    most.map(|most| most.max(0)).map_err(|e| e.to_string())
+}
+
+/// What dynamic-resources.xml says, over the rest of the configuration (`DynamicResourceConfiguration`).
+/// Like Hadoop's file it knows memory and vcores; other types are 0 for a node that it names.
+fn node_options(dynamic: &Configuration, conf: &Configuration) -> Result<Vec<NodeOption>, String> {
+    let source = |key: &str| if dynamic.is_set(key) { dynamic } else { conf };
+    let nodes_key = "yarn.resource.dynamic.nodes";
+    let nodes = source(nodes_key).trimmed_strings(nodes_key);
+    let option = |name: &String| {
+        let node: NodeId = name
+            .parse()
+            .map_err(|e| format!("{nodes_key}: {e}, want host:port"))?;
+        let number = |what: &str, default: i32| {
+            let key = format!("yarn.resource.dynamic.{name}.{what}");
+            let value = source(&key).i32(&key, default);
+            value.map_err(|e| e.to_string())
+        };
+        let (memory_mb, vcores) = (number("memory", 8192)?, number("vcores", 8)?);
+        Ok(NodeOption {
+            node,
+            total: Resource::new(memory_mb.into(), vcores.into()),
+            overcommit_timeout_ms: number("overcommittimeout", -1)?,
+        })
+    };
+    nodes
+        .map_err(|e| e.to_string())?
+        .iter()
+        .map(option)
+        .collect()
 }

@@ -10,8 +10,9 @@ use hadoop_ipc::{
 };
 use rm_core::{
     Event, Reply,
-    effect::{Allocated, Completed, Grant, NodeUpdate, Registered},
+    effect::{Allocated, Completed, Grant, Registered},
     event::{Allocate, AmRequest},
+    view::NodeReport,
 };
 use yarn_conf::Calculator;
 use yarn_proto::{
@@ -20,14 +21,16 @@ use yarn_proto::{
         AllocateRequestProto, AllocateResponseProto, AmrmTokenIdentifierProto, ContainerProto,
         ContainerStateProto, ContainerStatusProto, ExecutionTypeProto,
         FinishApplicationMasterRequestProto, FinishApplicationMasterResponseProto, NmTokenProto,
-        NodeReportProto, NodeUpdateTypeProto, RegisterApplicationMasterRequestProto,
-        RegisterApplicationMasterResponseProto, ResourceTypeInfoProto, ResourceTypesProto,
-        SchedulerResourceTypes, UpdateContainerErrorProto, UpdateContainerRequestProto,
+        NodeReportProto, NodeUpdateTypeProto, PreemptionContainerProto, PreemptionContractProto,
+        PreemptionMessageProto, PreemptionResourceRequestProto,
+        RegisterApplicationMasterRequestProto, RegisterApplicationMasterResponseProto,
+        ResourceRequestProto, ResourceTypeInfoProto, ResourceTypesProto, SchedulerResourceTypes,
+        UpdateContainerErrorProto, UpdateContainerRequestProto,
     },
 };
-use yarn_types::{ApplicationAttemptId, FinalStatus, NodeState, ResourceTypes};
+use yarn_types::{ApplicationAttemptId, ContainerId, FinalStatus, NodeState, ResourceTypes};
 
-use super::{Context, Incoming, Method, convert, errors, event};
+use super::{Context, Incoming, Method, client::reports, convert, errors, event};
 use crate::{driver::wall_ms, submissions::Submitted};
 
 pub(super) const METHODS: &[Method] = &[
@@ -116,7 +119,15 @@ fn registered_proto(
 ) -> RegisterApplicationMasterResponseProto {
     let types = context.spellings.of(attempt.app);
     let submitted = context.submissions.get(attempt.app);
-    let acls = submitted.map(|s| s.context.application_ac_ls.clone());
+    let acls = submitted.as_ref();
+    let acls = acls.map(|s| s.context.application_ac_ls.clone());
+    let user = submitted.as_ref().map_or("", |s| &s.user);
+    let kept = &registered.from_previous_attempts;
+    let container = |g: &Grant| ContainerProto {
+        resource: Some(resource_proto(g.resource, &types)),
+        ..container_proto(context, g, user, submitted.as_deref())
+    };
+    let nm_token = |node: &yarn_types::NodeId| nm_token(context, attempt, node, user);
     let mut counted = vec![SchedulerResourceTypes::Memory as i32];
     if context.calculator == Calculator::Dominant {
         counted.push(SchedulerResourceTypes::Cpu as i32);
@@ -128,6 +139,8 @@ fn registered_proto(
         queue: Some(registered.queue.clone()),
         scheduler_resource_types: counted,
         resource_types: resource_types(&types),
+        containers_from_previous_attempts: kept.iter().map(container).collect(),
+        nm_tokens_from_previous_attempts: registered.nm_tokens.iter().map(nm_token).collect(),
         ..Default::default()
     }
 }
@@ -196,6 +209,10 @@ fn allocate_request(
         blacklist_removals: convert::places(blacklist.blacklist_removals)?,
         updates: updates.collect::<Result<_, RemoteException>>()?,
         scheduling_requests: !m.scheduling_requests.is_empty(),
+        tracking_url: m
+            .tracking_url
+            .map(|url| convert::bounded(url, "tracking URL"))
+            .transpose()?,
     })))
 }
 
@@ -213,10 +230,7 @@ fn allocated_proto(
         resource: Some(resource_proto(g.resource, &types)),
         ..container_proto(context, g, user, submitted.as_deref())
     };
-    let nm_token = |node: &yarn_types::NodeId| NmTokenProto {
-        node_id: Some(node_id_proto(node)),
-        token: Some(context.auth.nm_token(am.attempt, node, user).into()),
-    };
+    let nm_token = |node: &yarn_types::NodeId| nm_token(context, am.attempt, node, user);
     let completed = |c: &Completed| completed_proto(&types, c);
     AllocateResponseProto {
         response_id: Some(allocated.response_id),
@@ -226,15 +240,57 @@ fn allocated_proto(
         updated_nodes: allocated
             .updated_nodes
             .iter()
-            .map(node_update_proto)
+            .map(|node| node_update_proto(context, node))
             .collect(),
         num_cluster_nodes: Some(allocated.num_cluster_nodes),
         nm_tokens: allocated.nm_tokens.iter().map(nm_token).collect(),
         am_rm_token: renewed.map(Into::into),
+        preempt: preemption(context, &allocated.preempting),
         application_priority: Some(convert::priority(allocated.application_priority)),
         update_errors: update_errors(allocated, updates),
         ..Default::default()
     }
+}
+
+fn nm_token(
+    context: &Context,
+    attempt: ApplicationAttemptId,
+    node: &yarn_types::NodeId,
+    user: &str,
+) -> NmTokenProto {
+    NmTokenProto {
+        node_id: Some(node_id_proto(node)),
+        token: Some(context.auth.nm_token(attempt, node, user).into()),
+    }
+}
+
+/// Containers that will be taken unless the ApplicationMaster gives back as much
+/// (`DefaultAMSProcessor.generatePreemptionMessage`).
+fn preemption(context: &Context, containers: &[ContainerId]) -> Option<PreemptionMessageProto> {
+    if containers.is_empty() {
+        return None;
+    }
+    let container = |id: &ContainerId| PreemptionContainerProto {
+        id: Some(container_id_proto(*id)),
+    };
+    let smallest = context.types.minimum_allocation();
+    let ask = ResourceRequestProto {
+        priority: Some(convert::priority(-1)),
+        resource_name: Some("*".to_owned()),
+        capability: Some(resource_proto(smallest, &context.types)),
+        num_containers: Some(i32::try_from(containers.len()).unwrap_or(i32::MAX)),
+        relax_locality: Some(true),
+        ..Default::default()
+    };
+    Some(PreemptionMessageProto {
+        strict_contract: None,
+        contract: Some(PreemptionContractProto {
+            resource: vec![PreemptionResourceRequestProto {
+                resource: Some(ask),
+            }],
+            container: containers.iter().map(container).collect(),
+        }),
+    })
 }
 
 fn container_proto(
@@ -272,17 +328,18 @@ fn completed_proto(types: &ResourceTypes, c: &Completed) -> ContainerStatusProto
     }
 }
 
-fn node_update_proto(update: &NodeUpdate) -> NodeReportProto {
-    let kind = match update.state {
+/// A node that changed, as `DefaultAMSProcessor.handleNodeUpdates` reports it.
+fn node_update_proto(context: &Context, node: &NodeReport) -> NodeReportProto {
+    let kind = match node.state {
         NodeState::New | NodeState::Running => NodeUpdateTypeProto::NodeUsable,
         NodeState::Decommissioning => NodeUpdateTypeProto::NodeDecommissioning,
         _ => NodeUpdateTypeProto::NodeUnusable,
     };
     NodeReportProto {
-        node_id: Some(node_id_proto(&update.node)),
-        node_state: Some(wire::node_state_proto(update.state)),
         node_update_type: Some(kind as i32),
-        ..Default::default()
+        containers_utilization: None,
+        node_utilization: None,
+        ..reports::node(context, node)
     }
 }
 

@@ -11,7 +11,7 @@ use rm_core::{
     event::{Heartbeat, NodeRegistration, NodeRequest, SignalCommand},
 };
 use yarn_proto::{
-    convert::{app_id, app_id_proto, container_id_proto, resource},
+    convert::{app_id, app_id_proto, container_id_proto, resource, resource_proto},
     gpu,
     server::{
         MasterKeyProto, NodeActionProto, NodeHeartbeatRequestProto, NodeHeartbeatResponseProto,
@@ -82,9 +82,11 @@ fn register(context: &Arc<Context>, incoming: Incoming) {
                     Reply::NodeRegistered {
                         action,
                         diagnostics,
+                        resource,
                         gpu_seq,
                     } => Some(RegisterNodeManagerResponseProto {
                         heddle_gpu_seq: gpu_seq,
+                        resource: resource.map(|r| resource_proto(r, &shared.types)),
                         ..registered_proto(&shared, action, diagnostics)
                     }),
                     _ => None,
@@ -238,6 +240,7 @@ fn heartbeat_proto(
         diagnostics_message: (!beat.diagnostics.is_empty()).then_some(beat.diagnostics),
         containers_to_be_removed_from_nm: containers(beat.containers_to_be_removed),
         containers_to_signal: beat.containers_to_signal.into_iter().map(signal).collect(),
+        resource: beat.resource.map(|r| resource_proto(r, &context.types)),
         heddle_gpu_seq: beat.gpu_seq,
         ..Default::default()
     }

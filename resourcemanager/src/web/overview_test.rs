@@ -75,6 +75,7 @@ pub(in crate::web) fn made() -> View {
         health_wall_ms: 0,
         last_heartbeat_wall_ms: 0,
         version: "3.5.0".to_owned(),
+        decommissioning_timeout_s: None,
         gpus: vec![
             card(1, Some("pid <7>"), None),
             card(0, None, Some("container_1_0001_01_000002")),

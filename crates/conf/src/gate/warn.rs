@@ -146,7 +146,7 @@ pub(crate) const RULES: &[Rule] = &[
     rm(
         "yarn.admin.acl",
         Not(&["*"]),
-        "administration calls are not built yet, so this list guards nothing",
+        "access control lists are not enforced yet: everybody may call rmadmin",
     ),
 ];
 

@@ -4,7 +4,7 @@
 
 use super::{
     Key,
-    Kind::{Address, Choice, Int, Long, Path, Text},
+    Kind::{Address, Bool, Choice, Float, Int, List, Long, Path, Text},
     Reader::Rm,
     key,
 };
@@ -136,7 +136,49 @@ const LIVES: &[Key] = &[
         "yarn.resourcemanager.nodes.exclude-path",
         Rm,
         Path,
-        "File of hosts that may not.",
+        "File of hosts that may not; as XML with a time to go for each.",
+    ),
+    key(
+        "yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs",
+        Rm,
+        Int,
+        "What a node may take to finish, where `rmadmin -refreshNodes -g` and the file say nothing; below 0: for ever.",
+    ),
+    key(
+        "yarn.resource.dynamic.nodes",
+        Rm,
+        List,
+        "In dynamic-resources.xml: nodes (`host:port`) whose offer is set there.",
+    ),
+    key(
+        "yarn.resource.dynamic.<node>.memory",
+        Rm,
+        Int,
+        "In dynamic-resources.xml: MiB that the node offers (8192).",
+    ),
+    key(
+        "yarn.resource.dynamic.<node>.vcores",
+        Rm,
+        Int,
+        "In dynamic-resources.xml: vcores that it offers (8).",
+    ),
+    key(
+        "yarn.resource.dynamic.<node>.overcommittimeout",
+        Rm,
+        Int,
+        "In dynamic-resources.xml: ms until containers beyond that end (-1: they stay).",
+    ),
+    key(
+        "yarn.resourcemanager.am-scheduling.node-blacklisting-enabled",
+        Rm,
+        Bool,
+        "Whether an application's next ApplicationMaster is kept off hosts that failed one (false).",
+    ),
+    key(
+        "yarn.resourcemanager.am-scheduling.node-blacklisting-disable-threshold",
+        Rm,
+        Float,
+        "Share of the nodes from which on that many such hosts are not avoided any more (0.2).",
     ),
     key(
         "yarn.resourcemanager.nodemanager.minimum.version",

@@ -141,6 +141,8 @@ impl Rm {
             finished_wall_ms: 0,
             resource_millis: Resource::ZERO,
             ran_nodes: BTreeSet::new(),
+            preempted_containers: 0,
+            am_failed_hosts: BTreeSet::new(),
             node_updates: BTreeSet::new(),
             submission,
         }

@@ -7,7 +7,7 @@ mod end;
 mod state;
 mod text;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use yarn_types::{ApplicationState, Millis, Resource};
 
@@ -56,6 +56,10 @@ pub struct App {
     pub resource_millis: Resource,
     /// Nodes that may have directories or containers of it.
     pub ran_nodes: BTreeSet<NodeIdx>,
+    /// Containers taken from it by preemption.
+    pub preempted_containers: u32,
+    /// Hosts that failed an ApplicationMaster of it (`SimpleBlacklistManager`).
+    pub am_failed_hosts: BTreeSet<Arc<str>>,
     /// Nodes whose change it has not been told of.
     pub node_updates: BTreeSet<NodeIdx>,
 }

@@ -37,6 +37,7 @@ impl Rm {
         attempt.ended_at = Some(now);
         // Do not leave the tracking URL pointing at an ApplicationMaster that is going.
         attempt.tracking_url = page;
+        attempt.blacklist.clear();
         let status = ending.status.unwrap_or(match ending.target {
             LifeState::Failed => FinalStatus::Failed,
             LifeState::Killed => FinalStatus::Killed,
@@ -107,14 +108,24 @@ impl Rm {
             return;
         }
         attempt.am_gone = true;
-        match attempt.state {
+        let state = attempt.state;
+        let failed_on = attempt
+            .am_node
+            .filter(|_| super::blames_node(ended.exit_status));
+        if let (Some(node), Some(app)) = (failed_on, self.apps.get_mut(&idx)) {
+            let host = self.nodes[node.at()].id.host.clone();
+            app.am_failed_hosts.insert(host);
+        }
+        match state {
             LifeState::Finishing => self.on_master_gone(idx, out),
             LifeState::FinalSaving
             | LifeState::Finished
             | LifeState::Failed
             | LifeState::Killed => {}
             _ => {
-                attempt.am_exit_status = ended.exit_status;
+                if let Some((_, attempt)) = self.attempt_mut(container.attempt) {
+                    attempt.am_exit_status = ended.exit_status;
+                }
                 let text = crash_text(container.attempt, ended, &page);
                 self.end_current_attempt(idx, Ending::failed(text), out);
             }

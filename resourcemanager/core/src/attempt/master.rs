@@ -8,7 +8,7 @@ use super::{Ending, LifeEvent, LifeState, MasterLink, Progress};
 use crate::{
     app::AppEvent,
     container::{EndCause, Ended},
-    effect::{Action, Allocated, Effect, NodeUpdate, Registered, Reply},
+    effect::{Action, Allocated, Effect, Registered, Reply},
     event::{Allocate, AmRequest, CallId},
     node::next_response_id,
     reject::{Reject, RejectKind},
@@ -215,6 +215,12 @@ impl Rm {
             ));
         }
         attempt.progress = Progress::filtered(request.progress);
+        // `RMAppAttemptImpl.StatusUpdateTransition`.
+        if let Some(page) = &request.tracking_url
+            && matches!(attempt.state, LifeState::Running)
+        {
+            attempt.tracking_url = url(page);
+        }
         let served = attempt.state.is_served();
         self.ping_served(id);
         self.validate_allocate(idx, id, &mut request)?;
@@ -231,10 +237,7 @@ impl Rm {
                     self.end_container(*container, Ended::by_rm(EndCause::Released), out);
                 }
             }
-            let (add, remove) = (&request.blacklist_additions, &request.blacklist_removals);
-            if !add.is_empty() || !remove.is_empty() {
-                self.sched.update_blacklist(idx, add, remove);
-            }
+            self.avoid_places(idx, id, &request);
             self.discount_undelivered(idx, &mut request);
             if !request.asks.is_empty() {
                 self.sched.update_asks(self.now, idx, &request.asks);
@@ -244,6 +247,18 @@ impl Rm {
             response_id,
             update_errors,
         })
+    }
+
+    fn avoid_places(&mut self, idx: AppIdx, id: ApplicationAttemptId, request: &Allocate) {
+        let (add, remove) = (&request.blacklist_additions, &request.blacklist_removals);
+        if add.is_empty() && remove.is_empty() {
+            return;
+        }
+        self.sched.update_blacklist(idx, add, remove);
+        if let Some((_, attempt)) = self.attempt_mut(id) {
+            attempt.blacklist.extend(add.iter().cloned());
+            attempt.blacklist.retain(|place| !remove.contains(place));
+        }
     }
 
     /// Counts in a call are absolute, as of the last answer that the ApplicationMaster read. What
@@ -468,6 +483,7 @@ impl Rm {
         } else {
             Vec::new()
         };
+        let preempting = std::mem::take(&mut attempt.preempting);
         let finished = std::mem::take(&mut attempt.outbox.finished);
         attempt
             .outbox
@@ -477,6 +493,9 @@ impl Rm {
             .into_iter()
             .map(|(_, completed)| completed)
             .collect();
+        let preempting = preempting.into_iter();
+        let preempting = preempting.filter(|id| self.containers.contains_key(id));
+        let preempting: Vec<ContainerId> = preempting.collect();
         let mut nm_tokens = Vec::new();
         let mut grants = Vec::new();
         for container in granted {
@@ -485,11 +504,10 @@ impl Rm {
         }
         let app = self.apps.get_mut(&idx)?;
         let updates = std::mem::take(&mut app.node_updates);
-        let nodes = &self.nodes;
-        let update = |at: crate::sched::NodeIdx| NodeUpdate {
-            node: nodes[at.at()].id.clone(),
-            state: nodes[at.at()].state,
-        };
+        let application_priority = app.priority;
+        let updated_nodes = updates.into_iter();
+        let updated_nodes =
+            updated_nodes.filter_map(|at| Some(self.node_report(at, self.nodes.get(at.at())?)));
         Some(Allocated {
             response_id,
             grants,
@@ -497,9 +515,10 @@ impl Rm {
             completed,
             limit: self.sched.headroom(idx),
             num_cluster_nodes: i32::try_from(self.sched.num_cluster_nodes()).unwrap_or(i32::MAX),
-            updated_nodes: updates.into_iter().map(update).collect(),
+            updated_nodes: updated_nodes.collect(),
+            preempting,
             update_errors: Vec::new(),
-            application_priority: app.priority,
+            application_priority,
         })
     }
 

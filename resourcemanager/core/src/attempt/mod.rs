@@ -10,6 +10,7 @@ mod state;
 use std::{
     collections::BTreeSet,
     hash::{Hash, Hasher},
+    sync::Arc,
 };
 
 use yarn_types::{ApplicationAttemptId, ContainerId, FinalStatus, Millis, exit};
@@ -68,6 +69,10 @@ pub struct Attempt {
     pub nm_tokens: BTreeSet<NodeIdx>,
     /// Words for its next allocate.
     pub outbox: AmOutbox,
+    /// Containers that are about to be taken and of which it has not been told.
+    pub preempting: BTreeSet<ContainerId>,
+    /// Hosts and racks that its ApplicationMaster avoids.
+    pub blacklist: BTreeSet<Arc<str>>,
 }
 
 /// What an ApplicationMaster may call (`ApplicationMasterService`'s response map).
@@ -108,6 +113,22 @@ pub struct Ending {
     pub status: Option<FinalStatus>,
     /// The ApplicationMaster's last tracking URL, when it unregistered.
     pub tracking_url: Option<String>,
+}
+
+/// An end as on a bad node: neither well, nor by anybody's will, nor for the container's own size
+/// (`Apps.shouldCountTowardsNodeBlacklisting`).
+pub(crate) fn blames_node(exit_status: i32) -> bool {
+    !matches!(
+        exit_status,
+        0 | exit::PREEMPTED
+            | exit::KILLED_BY_RESOURCEMANAGER
+            | exit::KILLED_BY_APPMASTER
+            | exit::KILLED_AFTER_APP_COMPLETION
+            | exit::ABORTED
+            | exit::DISKS_FAILED
+            | exit::KILLED_EXCEEDED_VMEM
+            | exit::KILLED_EXCEEDED_PMEM
+    )
 }
 
 impl Ending {

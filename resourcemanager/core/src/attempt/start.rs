@@ -2,7 +2,7 @@
 //! May touch: `Rm`.
 //! Must not: launch (the shell's launcher does, on `LaunchAm`).
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use yarn_types::{ApplicationAttemptId, ContainerId, exit};
 
@@ -59,12 +59,16 @@ impl Rm {
             last_container: 0,
             nm_tokens: BTreeSet::new(),
             outbox,
+            preempting: BTreeSet::new(),
+            blacklist: BTreeSet::new(),
         });
         if unmanaged {
             self.sched.start_attempt(now, idx, None);
             self.store_attempt(id, None, out);
         } else {
             let am = app.submission.am_resource;
+            let avoided = self.am_avoids(idx);
+            self.sched.avoid_for_am(idx, &avoided);
             self.sched.start_attempt(now, idx, Some(am));
         }
     }
@@ -166,6 +170,31 @@ impl Rm {
         {
             self.end_current_attempt(idx, Ending::failed(diagnostics), out);
         }
+    }
+
+    /// Hosts that the next ApplicationMaster is kept off: those that failed one, while they are
+    /// fewer than the configured share of the nodes (`SimpleBlacklistManager`).
+    pub(crate) fn am_avoids(&self, idx: AppIdx) -> Vec<Arc<str>> {
+        let Some(share) = self.conf.am_blacklist_share else {
+            return Vec::new();
+        };
+        let failed = self.apps.get(&idx).map(|app| &app.am_failed_hosts);
+        let failed: Vec<Arc<str>> = failed.into_iter().flatten().cloned().collect();
+        if share.is_above(failed.len(), self.sched.num_cluster_nodes()) {
+            failed
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The current attempt of a container's application.
+    pub(crate) fn current_attempt_of(
+        &mut self,
+        container: ContainerId,
+    ) -> Option<(AppIdx, &mut Attempt)> {
+        let idx = *self.app_by_id.get(&container.app())?;
+        let attempt = self.apps.get_mut(&idx)?.attempts.last_mut()?;
+        Some((idx, attempt))
     }
 
     /// An attempt by id, with its application's index; only the current one of an application

@@ -176,6 +176,7 @@ impl Rm {
         if ended.cause != EndCause::Finished && container.state != HeldState::Allocated {
             node.kill(id);
         }
+        let node_waits = node.decommissioning.is_some();
         if let Some(gpus) = &mut node.gpus {
             gpus.ended(id);
             #[cfg(feature = "mutants")]
@@ -184,11 +185,17 @@ impl Rm {
             }
             self.gpus_changed(container.node);
         }
+        if node_waits {
+            self.offer_changed(container.node);
+        }
         let lived_ms = i64::try_from(self.now.since(container.granted_at)).unwrap_or(i64::MAX);
         let Some(app) = self.apps.get_mut(&container.app) else {
             return true;
         };
         app.resource_millis = app.resource_millis.plus(container.resource.times(lived_ms));
+        if ended.cause == EndCause::Preempted {
+            app.preempted_containers += 1;
+        }
         let node_idx = container.node;
         if container.is_am {
             self.acknowledge(node_idx, id);

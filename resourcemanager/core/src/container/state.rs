@@ -37,6 +37,8 @@ pub enum EndCause {
     NodeLost,
     /// A device of it cannot be used any more.
     DeviceLost,
+    /// Its node offers less than is held.
+    Preempted,
 }
 
 impl HeldState {
@@ -64,6 +66,7 @@ impl EndCause {
             Self::Released => Some("Container released by application"),
             Self::Expired => Some("Container expired since it was unused"),
             Self::AttemptEnded => Some("Container of a completed application"),
+            Self::Preempted => Some("Container preempted by scheduler"),
             Self::NodeLost => Some("Container released on a *lost* node"),
         }
     }

@@ -231,12 +231,7 @@ impl Rm {
             return;
         };
         let free = gpus.free().len();
-        let total = self.with_gpus(node.total, Some(gpus));
-        let node = &mut self.nodes[idx.at()];
-        if node.total != total {
-            node.total = total;
-            self.sched.set_total(idx, total);
-        }
+        self.offer_changed(idx);
         self.sched.set_free_devices(idx, free);
     }
 }

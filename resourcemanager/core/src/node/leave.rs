@@ -8,7 +8,6 @@ use super::{NodeEvent, NodeOutbox};
 use crate::{
     container::{EndCause, Ended},
     effect::{Action, Effect, Note},
-    event::HostLists,
     liveness::Watched,
     rm::Rm,
     sched::NodeIdx,
@@ -29,7 +28,12 @@ impl Rm {
             return;
         }
         node.outbox = NodeOutbox::default();
+        node.admin_total = None;
+        node.tell_resource = false;
+        node.decommissioning = None;
         self.deadlines.remove(Watched::Node(idx));
+        self.deadlines.remove(Watched::Decommission(idx));
+        self.deadlines.remove(Watched::Overcommit(idx));
         self.end_containers_on(idx, out);
         self.sched.remove_node(idx);
         self.forget_nm_tokens(idx);
@@ -63,17 +67,6 @@ impl Rm {
         })));
         for app in self.apps.values_mut().filter(|app| !app.state.is_final()) {
             app.node_updates.insert(idx);
-        }
-    }
-
-    /// New include and exclude lists.
-    pub(crate) fn on_hosts(&mut self, lists: HostLists, out: &mut Vec<Effect>) {
-        self.hosts = lists;
-        for at in 0..self.nodes.len() {
-            if self.nodes[at].is_active() && !self.host_allowed(&self.nodes[at].id.host) {
-                let idx = NodeIdx(u32::try_from(at).unwrap_or(u32::MAX));
-                self.node_leaves(idx, NodeEvent::Decommission, "excluded", out);
-            }
         }
     }
 

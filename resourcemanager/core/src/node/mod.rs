@@ -2,8 +2,10 @@
 //! May touch: `Rm`, through the handlers of this folder.
 //! Must not: change an account except through `sched`.
 
+mod decommission;
 mod gpus;
 mod leave;
+mod offer;
 pub mod state;
 mod tracker;
 mod version;
@@ -17,6 +19,7 @@ use yarn_types::{ApplicationId, ContainerId, NodeId, NodeState, Resource};
 
 use crate::{event::SignalCommand, gpu::NodeGpus};
 
+pub use decommission::Decommissioning;
 pub use state::NodeEvent;
 pub(crate) use tracker::next_response_id;
 
@@ -29,8 +32,16 @@ pub struct Node {
     pub http_port: u16,
     /// Its rack.
     pub rack: Arc<str>,
-    /// What it offers.
+    /// What it offers: what it registered, as GPUs, administrators and its way out leave it.
     pub total: Resource,
+    /// What it registered.
+    pub registered: Resource,
+    /// What an administrator has it offer instead (`updateNodeResource`, dynamic-resources.xml).
+    pub admin_total: Option<Resource>,
+    /// Its next heartbeat's answer says what an administrator has it offer.
+    pub tell_resource: bool,
+    /// What it waits for, while it is DECOMMISSIONING.
+    pub decommissioning: Option<Decommissioning>,
     /// Its version text.
     pub version: String,
     /// Its state.

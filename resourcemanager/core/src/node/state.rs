@@ -21,6 +21,10 @@ pub enum NodeEvent {
     Shutdown,
     /// Its host is excluded.
     Decommission,
+    /// Its host is excluded, and it may finish what it runs.
+    GracefulDecommission,
+    /// Its host is not excluded any more.
+    Recommission,
     /// Its heartbeats are out of step: it must register again.
     Rebooting,
 }
@@ -30,19 +34,30 @@ pub fn after(state: NodeState, event: NodeEvent) -> Option<NodeState> {
     use NodeEvent as E;
     use NodeState as S;
     match (state, event) {
-        (_, E::Registered) | (S::Unhealthy, E::Healthy) => Some(S::Running),
+        // It stays on its way out, whatever it says of itself.
+        (
+            S::Decommissioning,
+            E::Registered | E::RegisteredUnhealthy | E::Healthy | E::Sick | E::GracefulDecommission,
+        ) => None,
+        (_, E::Registered) | (S::Unhealthy, E::Healthy) | (S::Decommissioning, E::Recommission) => {
+            Some(S::Running)
+        }
         (_, E::RegisteredUnhealthy) | (S::Running, E::Sick) => Some(S::Unhealthy),
-        (S::Running | S::Unhealthy, E::Expire) => Some(S::Lost),
-        (S::Running | S::Unhealthy, E::Shutdown) => Some(S::Shutdown),
-        (S::Running | S::Unhealthy, E::Decommission) => Some(S::Decommissioned),
-        (S::Running | S::Unhealthy, E::Rebooting) => Some(S::Rebooted),
+        (S::Running | S::Unhealthy, E::GracefulDecommission) => Some(S::Decommissioning),
+        (active, E::Expire) if is_active(active) => Some(S::Lost),
+        (active, E::Shutdown) if is_active(active) => Some(S::Shutdown),
+        (active, E::Decommission) if is_active(active) => Some(S::Decommissioned),
+        (active, E::Rebooting) if is_active(active) => Some(S::Rebooted),
         _ => None,
     }
 }
 
 /// It may send heartbeats.
 pub fn is_active(state: NodeState) -> bool {
-    matches!(state, NodeState::Running | NodeState::Unhealthy)
+    matches!(
+        state,
+        NodeState::Running | NodeState::Unhealthy | NodeState::Decommissioning
+    )
 }
 
 #[cfg(test)]

@@ -9,8 +9,19 @@ use super::{NodeEvent as E, after, is_active};
 #[test]
 fn a_node_leaves_only_while_active_and_comes_back_only_by_registering() {
     for state in S::ALL.iter().copied() {
-        assert_eq!(after(state, E::Registered), Some(S::Running));
-        assert_eq!(after(state, E::RegisteredUnhealthy), Some(S::Unhealthy));
+        let going = state == S::Decommissioning;
+        let registered = |to| (!going).then_some(to);
+        assert_eq!(after(state, E::Registered), registered(S::Running));
+        assert_eq!(
+            after(state, E::RegisteredUnhealthy),
+            registered(S::Unhealthy)
+        );
+        let stays = is_active(state) && !going;
+        assert_eq!(
+            after(state, E::GracefulDecommission),
+            stays.then_some(S::Decommissioning)
+        );
+        assert_eq!(after(state, E::Recommission), going.then_some(S::Running));
         for (event, gone) in [
             (E::Expire, S::Lost),
             (E::Shutdown, S::Shutdown),

@@ -4,7 +4,7 @@
 
 use std::{cmp::Ordering, collections::BTreeSet};
 
-use yarn_types::{ApplicationId, ContainerId, ContainerState, NodeState};
+use yarn_types::{ApplicationId, ContainerId, ContainerState, NodeId, NodeState};
 
 use super::{Node, NodeEvent, NodeOutbox, version};
 use crate::{
@@ -40,6 +40,7 @@ impl Rm {
             return Reply::NodeRegistered {
                 action: NodeAction::Shutdown,
                 diagnostics,
+                resource: None,
                 gpu_seq: None,
             };
         }
@@ -58,6 +59,7 @@ impl Rm {
         self.forget_nm_tokens(idx);
         self.reconcile_containers(idx, r.containers, out);
         self.settle_gpus(idx, out);
+        let idle = r.running_apps.is_empty();
         let node = &mut self.nodes[idx.at()];
         for app in r.running_apps {
             let ended = self.app_by_id.get(&app).and_then(|i| self.apps.get(i));
@@ -65,9 +67,14 @@ impl Rm {
                 node.outbox.ended_apps.insert(app);
             }
         }
+        if idle {
+            // Its next heartbeat tells it to stop.
+            self.goes_when_idle(idx, out);
+        }
         Reply::NodeRegistered {
             action: NodeAction::Normal,
             diagnostics: String::new(),
+            resource: self.dynamic.get(&r.node).copied(),
             gpu_seq: self.gpu_seq(idx),
         }
     }
@@ -84,23 +91,30 @@ impl Rm {
                 r.version
             ));
         }
-        if !self.host_allowed(host) {
+        if !self.host_allowed(host) && !self.is_decommissioning(&r.node) {
             return Some(format!(
                 "Disallowed NodeManager from  {host}, Sending SHUTDOWN signal to the NodeManager."
             ));
         }
         let minimum = self.conf.node_minimum;
-        if r.total.memory_mb() < minimum.memory_mb() || r.total.vcores() < minimum.vcores() {
+        let total = self.dynamic.get(&r.node).copied().unwrap_or(r.total);
+        if total.memory_mb() < minimum.memory_mb() || total.vcores() < minimum.vcores() {
             return Some(format!(
                 "NodeManager from  {host} doesn't satisfy minimum allocations, Sending SHUTDOWN \
                  signal to the NodeManager. Node capabilities are {}; minimums are {}mb and {} \
                  vcores",
-                self.sched.types().show(r.total),
+                self.sched.types().show(total),
                 minimum.memory_mb(),
                 minimum.vcores()
             ));
         }
         None
+    }
+
+    /// A node that its host's exclusion lets finish what it runs.
+    fn is_decommissioning(&self, id: &NodeId) -> bool {
+        let node = self.node_by_id.get(id).map(|idx| &self.nodes[idx.at()]);
+        node.is_some_and(|node| node.state == NodeState::Decommissioning)
     }
 
     /// Takes over what a registration says of the node itself, new or known.
@@ -121,11 +135,18 @@ impl Rm {
             self.sched.remove_node(idx);
         }
         let gpus = self.registered_gpus(idx, r.gpus.as_ref(), &r.containers);
-        let total = self.with_gpus(r.total, gpus.as_ref());
+        let node = &self.nodes[idx.at()];
+        let admin_total = self.dynamic.get(&r.node).copied().or(node.admin_total);
+        let total = if was == NodeState::Decommissioning {
+            self.sched.node_used(idx).0
+        } else {
+            self.capped(r.total, gpus.as_ref(), admin_total)
+        };
         let node = &mut self.nodes[idx.at()];
         if was == NodeState::New || !node.is_active() || moved {
             *node = Node {
                 state: node.state,
+                decommissioning: node.decommissioning.take(),
                 ..new_node(r)
             };
             self.sched.add_node(idx, &r.node, &r.rack, total);
@@ -146,6 +167,8 @@ impl Rm {
         node.step(event);
         node.http_port = r.http_port;
         node.total = total;
+        node.registered = r.total;
+        node.admin_total = admin_total;
         node.gpus = gpus;
         node.version.clone_from(&r.version);
         node.response_id = 0;
@@ -154,9 +177,11 @@ impl Rm {
         if let Some(health) = &r.health {
             node.take_health(health);
         }
-        self.sched.set_usable(idx, healthy);
-        if !healthy && was != NodeState::Unhealthy {
-            self.end_containers_on(idx, out);
+        if was != NodeState::Decommissioning {
+            self.sched.set_usable(idx, healthy);
+            if !healthy && was != NodeState::Unhealthy {
+                self.end_containers_on(idx, out);
+            }
         }
         self.node_changed(idx, was, "registered", out);
     }
@@ -201,7 +226,7 @@ impl Rm {
 
     fn on_heartbeat(&mut self, h: Heartbeat, out: &mut Vec<Effect>) -> Reply {
         let at = self.node_by_id.get(&h.node).copied();
-        if !self.host_allowed(&h.node.host) {
+        if !self.host_allowed(&h.node.host) && !self.is_decommissioning(&h.node) {
             let host = &h.node.host;
             let node = &h.node;
             return odd(
@@ -250,6 +275,7 @@ impl Rm {
         node.answered = true;
         node.heartbeat_wall_ms = wall;
         let outbox = std::mem::take(&mut node.outbox);
+        self.note_decommissioning_apps(idx, &h.containers);
         self.on_gpu_changes(idx, h.gpus.as_ref(), out);
         self.gpu_answer_received(idx, &h.containers);
         self.on_health(idx, &h.health, out);
@@ -262,10 +288,16 @@ impl Rm {
         listed.extend(outbox.kill.iter().copied());
         self.on_statuses(idx, known, out);
         self.end_unlisted(idx, &listed, out);
+        if self.goes_when_idle(idx, out) {
+            let text = format!("DECOMMISSIONING {} is ready to be decommissioned", h.node);
+            return odd(NodeAction::Shutdown, text);
+        }
         let node = &mut self.nodes[idx.at()];
         // What this heartbeat itself gave cause for goes out with its own answer.
         let more = std::mem::take(&mut node.outbox);
+        let told = std::mem::take(&mut node.tell_resource);
         let mut reply = answer(node.response_id, outbox, more);
+        reply.resource = node.admin_total.filter(|_| told);
         reply.gpu_seq = self.gpu_seq(idx);
         self.gpu_cleanup_listed(idx, &reply.containers_to_cleanup);
         Reply::Heartbeat(Box::new(reply))
@@ -349,6 +381,10 @@ fn new_node(r: &NodeRegistration) -> Node {
         http_port: r.http_port,
         rack: r.rack.clone(),
         total: r.total,
+        registered: r.total,
+        admin_total: None,
+        tell_resource: false,
+        decommissioning: None,
         version: r.version.clone(),
         state: NodeState::New,
         health_report: String::new(),
@@ -385,6 +421,7 @@ fn empty_answer(response_id: i32) -> HeartbeatReply {
         containers_to_be_removed: Vec::new(),
         containers_to_signal: Vec::new(),
         gpu_seq: None,
+        resource: None,
     }
 }
 

@@ -52,6 +52,7 @@ impl Sched {
             asks: Asks::default(),
             am: Am::None,
             blacklist: std::collections::BTreeSet::new(),
+            am_avoids: std::collections::BTreeSet::new(),
             demanding: false,
             counted: (Resource::ZERO, 0),
         });
@@ -298,6 +299,18 @@ impl Sched {
         }
         a.asks.retry();
         self.stirred = true;
+    }
+
+    /// The application's next ApplicationMaster is kept off `hosts`, whatever was said before.
+    pub fn avoid_for_am(&mut self, app: AppIdx, hosts: &[Arc<str>]) {
+        if let Some(a) = self.app_mut(app) {
+            a.am_avoids = hosts.iter().cloned().collect();
+        }
+    }
+
+    /// `yarn.cluster.max-application-priority`, for applications that come from now on.
+    pub fn set_max_application_priority(&mut self, most: i32) {
+        self.conf.max_application_priority = most;
     }
 
     /// An attempt ends: its asks, its blacklist and its place in line are dropped. Its containers

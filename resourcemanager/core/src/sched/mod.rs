@@ -63,6 +63,8 @@ struct App {
     am: Am,
     /// Hosts and racks that it avoids.
     blacklist: std::collections::BTreeSet<Arc<str>>,
+    /// Hosts that its ApplicationMaster is kept off.
+    am_avoids: std::collections::BTreeSet<Arc<str>>,
     /// It counts among its user's demanding applications.
     demanding: bool,
     /// Outstanding as counted in the queues.

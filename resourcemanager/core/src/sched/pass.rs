@@ -209,8 +209,13 @@ impl Sched {
         if let Some(why) = self.over_limit(queue, app, size) {
             return Err(Box::new(why));
         }
-        self.best_node(size, |_| true)
-            .ok_or_else(|| Box::new(self.no_room(size, 0)))
+        let avoids = self.app(app).map(|a| &a.am_avoids);
+        let open = |n: &Node| avoids.is_none_or(|hosts| !hosts.contains(&n.host));
+        let fits = |n: &&Node| self.conf.calculator.fits(size, n.free()) && !open(n);
+        self.best_node(size, open).ok_or_else(|| {
+            let avoided = self.nodes.usable().map(|(_, n)| n).filter(fits).count();
+            Box::new(self.no_room(size, avoided))
+        })
     }
 
     fn find(&self, now: Millis, queue: QueueIdx, app: AppIdx, asks: &KeyAsks) -> Found {

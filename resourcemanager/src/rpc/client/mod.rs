@@ -5,7 +5,7 @@
 mod apps;
 mod cluster;
 mod queues;
-mod reports;
+pub(super) mod reports;
 mod submit;
 
 use std::sync::Arc;

@@ -266,6 +266,11 @@ pub fn container(context: &Context, c: &ContainerReport) -> ContainerReportProto
     }
 }
 
+/// Seconds that a node has to go; nothing for one that may take its time.
+fn decommissioning_timeout(n: &NodeReport) -> Option<u32> {
+    u32::try_from(n.decommissioning_timeout_s?).ok()
+}
+
 /// A node. One that is gone holds nothing.
 pub fn node(context: &Context, n: &NodeReport) -> NodeReportProto {
     let here = matches!(
@@ -293,6 +298,7 @@ pub fn node(context: &Context, n: &NodeReport) -> NodeReportProto {
         node_state: Some(node_state_proto(n.state)),
         health_report: Some(n.health_report.clone()),
         last_health_report_time: Some(n.health_wall_ms),
+        decommissioning_timeout: decommissioning_timeout(n),
         containers_utilization: Some(idle.clone()),
         node_utilization: Some(idle),
         ..Default::default()
