@@ -8,3 +8,6 @@ pub mod conf;
 pub mod num;
 pub mod placement;
 pub mod preempt;
+pub mod reject;
+pub mod sched;
+pub mod why;

@@ -43,6 +43,18 @@ impl Calculator {
         shares.fold(0.0, f32::max)
     }
 
+    /// Dominant share of `a` over that of `b`, both of `cluster` (`ResourceCalculator.divide`).
+    pub fn divide(self, a: Resource, b: Resource, cluster: Resource, types: &ResourceTypes) -> f32 {
+        match self {
+            Self::Default => ratio(a.memory_mb(), b.memory_mb()),
+            Self::Dominant => {
+                let of = |r| self.share(r, cluster, types);
+                let (a, b) = (of(a), of(b));
+                if a == 0.0 { 0.0 } else { a / b }
+            }
+        }
+    }
+
     /// Compares as `ResourceCalculator.compare`: by memory, or by the shares in descending order.
     pub fn compare(
         self,
@@ -140,6 +152,11 @@ impl Calculator {
         })
     }
 
+    /// `multiplyAndNormalizeDown`: cut off, then down to the step.
+    pub fn times_round_down(self, r: Resource, by: f64, types: &ResourceTypes) -> Resource {
+        self.map(r, types, |v, step| cut(to_i64(v as f64 * by), step))
+    }
+
     /// `multiplyAndRoundDown`.
     pub fn times_down(self, r: Resource, by: f64, types: &ResourceTypes) -> Resource {
         let lanes = self.lanes(types);
@@ -209,6 +226,46 @@ pub fn ratio(a: i64, b: i64) -> f32 {
 /// Application counts: `count × share`, cut off.
 pub fn count_share(count: u32, share: f32) -> u32 {
     to_u32(f64::from(count as f32 * share))
+}
+
+/// A count as a factor.
+pub fn float(count: u32) -> f32 {
+    count as f32
+}
+
+/// A count to compare with [`off_switch_wait`].
+pub fn float_of(count: i64) -> f32 {
+    count as f32
+}
+
+/// Nodes to pass over before a container may go anywhere: outstanding containers × distinct places
+/// ÷ nodes, at most the nodes (`RegularContainerAllocator.canAssign`).
+pub fn off_switch_wait(outstanding: i32, places_named: usize, nodes: usize) -> f32 {
+    let places = places_named.saturating_sub(1) as f32;
+    let factor = (places / nodes as f32).min(1.0);
+    (nodes as f32).min(outstanding as f32 * factor)
+}
+
+/// What waiting counts for against reservations already made: renewals per reservation, less the
+/// larger the container is (`shouldAllocOrReserveNewContainer`).
+pub fn starvation(renewed: u32, reserved: usize, factor: f32) -> i64 {
+    if reserved == 0 {
+        return 0;
+    }
+    to_i64(f64::from(
+        (renewed as f32 / reserved as f32) * (1.0 - factor),
+    ))
+}
+
+/// What the fair policy compares: memory held, by the logarithm of the memory wanted where sizes
+/// are weighted; the order of the results is that of the figures (`FairComparator`).
+pub fn fair_magnitude(held_mb: i64, wanted_mb: i64, size_based_weight: bool) -> i64 {
+    let mut magnitude = held_mb.max(0) as f64;
+    if size_based_weight {
+        magnitude /= (wanted_mb.max(0) as f64).ln_1p() / 2.0_f64.ln();
+    }
+    // bits of non-negative floats are in the order of their values; 0/0 comes last
+    i64::try_from(magnitude.abs().to_bits()).unwrap_or(i64::MAX)
 }
 
 /// The timer of event mode: `heartbeat_ms × count ÷ nodes`, cut off.

@@ -1,0 +1,156 @@
+//! What follows a change of the nodes, the partitions or the queues: shares, limits, turns.
+//! May touch: derived figures of queues and users.
+//! Must not: change an account.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use yarn_types::Resource;
+
+use super::{
+    Sched,
+    ids::{LabelIdx, NodeIdx, QueueIdx},
+    tree::ROOT,
+};
+use crate::reject::{Reject, RejectKind};
+
+impl Sched {
+    /// Computes every share and limit again and lets waiting applications start
+    /// (`updateClusterResource`).
+    pub(super) fn cluster_changed(&mut self) {
+        self.share_out();
+        self.hand_limits_down(ROOT, self.cluster_total());
+        let order = self.tree.in_order();
+        for queue in order {
+            if self.tree.get(queue).is_parent() {
+                continue;
+            }
+            self.settle_ratios(queue);
+            let leaf = &mut self.tree.get_mut(queue).leaf;
+            leaf.current_limit = leaf.headroom_limit;
+            let active: Vec<_> = leaf.active.values().copied().collect();
+            for app in active {
+                if let Some(a) = self.app_mut(app) {
+                    a.considered = true;
+                }
+            }
+            self.activate(queue);
+        }
+        self.grown();
+    }
+
+    /// Leaves remember what the tree leaves to them in the default partition.
+    fn hand_limits_down(&mut self, queue: QueueIdx, limit: Resource) {
+        if !self.tree.get(queue).is_parent() {
+            let limit = self.headroom_limit(queue, limit);
+            self.tree.get_mut(queue).leaf.headroom_limit = limit;
+            return;
+        }
+        for child in self.tree.get(queue).children.clone() {
+            let of_child = self.child_limit(queue, child, limit, Resource::ZERO, LabelIdx::DEFAULT);
+            self.hand_limits_down(child, of_child);
+        }
+    }
+
+    /// The partitions that an administrator adds to the cluster, with their exclusivity.
+    ///
+    /// # Errors
+    /// A label that is there with another exclusivity, or too many of them: Hadoop's text.
+    pub fn add_labels(&mut self, labels: &[(Arc<str>, bool)]) -> Result<(), Reject> {
+        let refuse = |text: String| Err(Reject::new(RejectKind::Yarn, text));
+        for (name, exclusive) in labels {
+            let known = self.labels.find(name).map(|l| self.labels.get(l));
+            if let Some(l) = known.filter(|l| l.known && l.exclusive != *exclusive) {
+                return refuse(format!(
+                    "Exclusivity cannot be modified for an existing label with : <{name}:exclusivity={}>",
+                    l.exclusive
+                ));
+            }
+        }
+        for (name, exclusive) in labels {
+            let Some(idx) = self.labels.intern(name) else {
+                return refuse(format!(
+                    "there are {} node labels already; '{name}' is one too many",
+                    self.labels.len()
+                ));
+            };
+            let label = self.labels.get_mut(idx);
+            (label.known, label.exclusive) = (true, *exclusive);
+        }
+        self.cluster_changed();
+        Ok(())
+    }
+
+    /// The partitions that an administrator takes out of the cluster; their nodes go to the
+    /// default partition.
+    ///
+    /// # Errors
+    /// A label that is not there or that a queue uses: Hadoop's text; nothing changed then.
+    pub fn remove_labels(&mut self, names: &BTreeSet<Arc<str>>) -> Result<(), Reject> {
+        let refuse = |text: String| Err(Reject::new(RejectKind::Yarn, text));
+        for name in names {
+            if self.label(name).is_none() {
+                return refuse(format!(
+                    "Node label={name} to be removed doesn't existed in cluster node labels collection."
+                ));
+            }
+            let used = self
+                .tree
+                .iter()
+                .find(|(_, q)| q.conf.labels.iter().any(|l| l.label == **name));
+            if let Some((_, q)) = used {
+                return refuse(format!(
+                    "Cannot remove label={name}, because queue={} is using this label. Please remove label on queue before remove the label",
+                    q.conf.name
+                ));
+            }
+        }
+        for name in names {
+            let Some(label) = self.label(name) else {
+                continue;
+            };
+            let nodes: Vec<NodeIdx> = self
+                .nodes
+                .iter()
+                .filter(|(_, n)| n.label == label)
+                .map(|(idx, _)| idx)
+                .collect();
+            for node in nodes {
+                self.relabel(node, LabelIdx::DEFAULT);
+            }
+            self.labels.get_mut(label).known = false;
+        }
+        self.nodes_changed();
+        Ok(())
+    }
+
+    /// The index of a partition of the cluster; empty is the default one.
+    pub fn label(&self, name: &str) -> Option<LabelIdx> {
+        self.labels
+            .find(name)
+            .filter(|label| self.labels.get(*label).known)
+    }
+
+    /// Name and exclusivity of the partitions of the cluster, without the default one.
+    pub fn label_names(&self) -> Vec<(Arc<str>, bool)> {
+        let known = self.labels.iter().skip(1).filter(|(_, l)| l.known);
+        known.map(|(_, l)| (l.name.clone(), l.exclusive)).collect()
+    }
+
+    /// Puts a node into another partition; what its containers hold goes along, and a reservation
+    /// on it is given up.
+    pub fn set_label(&mut self, node: NodeIdx, label: LabelIdx) {
+        let Some(n) = self.nodes.get(node).filter(|n| n.label != label) else {
+            return;
+        };
+        if let Some(reserved) = n.reserved {
+            self.unreserve(reserved);
+        }
+        self.relabel(node, label);
+        self.nodes_changed();
+    }
+
+    /// The partition of a node.
+    pub fn label_of(&self, node: NodeIdx) -> Option<LabelIdx> {
+        self.nodes.get(node).map(|n| n.label)
+    }
+}

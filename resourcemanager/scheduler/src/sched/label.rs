@@ -1,0 +1,154 @@
+//! Partitions of the nodes: names, exclusivity, totals; and amounts kept per partition.
+//! May touch: its own table.
+//! Must not: know which node has which label (`node.rs` does).
+
+use std::sync::Arc;
+
+use yarn_types::Resource;
+
+use super::ids::LabelIdx;
+
+/// Most partitions, the default one included.
+pub const LABELS_MAX: usize = 255;
+
+/// One partition.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Label {
+    /// Empty for the default partition.
+    pub name: Arc<str>,
+    /// Whether applications that did not ask for it are kept out.
+    pub exclusive: bool,
+    /// The administrator added it to the cluster.
+    pub known: bool,
+    /// Offered by its usable nodes.
+    pub total: Resource,
+    /// Its usable nodes.
+    pub nodes: u32,
+}
+
+/// All partitions ever named; index 0 is the default one.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Labels {
+    table: Vec<Label>,
+}
+
+impl Default for Labels {
+    fn default() -> Self {
+        Self {
+            table: vec![Label {
+                name: Arc::from(""),
+                exclusive: true,
+                known: true,
+                total: Resource::ZERO,
+                nodes: 0,
+            }],
+        }
+    }
+}
+
+impl Labels {
+    pub fn get(&self, label: LabelIdx) -> &Label {
+        &self.table[label.at()]
+    }
+
+    pub fn get_mut(&mut self, label: LabelIdx) -> &mut Label {
+        &mut self.table[label.at()]
+    }
+
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (LabelIdx, &Label)> {
+        (0..=u8::MAX).map(LabelIdx).zip(&self.table)
+    }
+
+    pub fn find(&self, name: &str) -> Option<LabelIdx> {
+        self.iter().find(|(_, l)| &*l.name == name).map(|(i, _)| i)
+    }
+
+    /// The index of `name`, made when new; `None` when there are too many.
+    pub fn intern(&mut self, name: &str) -> Option<LabelIdx> {
+        if let Some(found) = self.find(name) {
+            return Some(found);
+        }
+        let idx = u8::try_from(self.table.len())
+            .ok()
+            .filter(|_| self.table.len() < LABELS_MAX)?;
+        self.table.push(Label {
+            name: Arc::from(name),
+            exclusive: true,
+            known: false,
+            total: Resource::ZERO,
+            nodes: 0,
+        });
+        Some(LabelIdx(idx))
+    }
+
+    /// Offered by the usable nodes of `label`.
+    pub fn total(&self, label: LabelIdx) -> Resource {
+        self.get(label).total
+    }
+
+    /// Offered by all usable nodes.
+    pub fn cluster(&self) -> Resource {
+        self.table
+            .iter()
+            .fold(Resource::ZERO, |sum, l| sum.plus(l.total))
+    }
+}
+
+/// Amounts by partition; what was never touched is zero.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PerLabel(Vec<Resource>);
+
+impl PerLabel {
+    pub fn get(&self, label: LabelIdx) -> Resource {
+        self.0.get(label.at()).copied().unwrap_or(Resource::ZERO)
+    }
+
+    fn slot(&mut self, label: LabelIdx) -> &mut Resource {
+        if self.0.len() <= label.at() {
+            self.0.resize(label.at() + 1, Resource::ZERO);
+        }
+        &mut self.0[label.at()]
+    }
+
+    pub fn set(&mut self, label: LabelIdx, r: Resource) {
+        *self.slot(label) = r;
+    }
+
+    pub fn add(&mut self, label: LabelIdx, r: Resource) {
+        let slot = self.slot(label);
+        *slot = slot.plus(r);
+    }
+
+    pub fn take(&mut self, label: LabelIdx, r: Resource) {
+        let slot = self.slot(label);
+        *slot = slot.minus(r);
+    }
+
+    /// Over all partitions.
+    pub fn sum(&self) -> Resource {
+        self.0.iter().fold(Resource::ZERO, |sum, r| sum.plus(*r))
+    }
+
+    /// Partitions that hold something.
+    pub fn labels(&self) -> impl Iterator<Item = LabelIdx> {
+        (0..=u8::MAX)
+            .map(LabelIdx)
+            .zip(&self.0)
+            .filter(|(_, r)| !r.is_zero())
+            .map(|(label, _)| label)
+    }
+}
+
+impl PartialEq for PerLabel {
+    fn eq(&self, other: &Self) -> bool {
+        let len = self.0.len().max(other.0.len());
+        (0..=u8::MAX)
+            .map(LabelIdx)
+            .take(len)
+            .all(|l| self.get(l) == other.get(l))
+    }
+}

@@ -1,0 +1,186 @@
+//! The scheduler: queues, asks, nodes and containers, and the one place that grants.
+//! May touch: its own state; time comes with the call.
+//! Must not: know attempts' or containers' life cycles (its caller does).
+
+mod activate;
+mod admit;
+mod app;
+mod ask;
+mod assign;
+mod cluster;
+mod commit;
+mod container;
+mod dynamic;
+mod ids;
+mod label;
+mod limits;
+mod multi;
+mod node;
+mod parallel;
+mod policy;
+mod reload;
+mod report;
+mod resize;
+mod shares;
+mod state;
+mod tree;
+mod users;
+mod validate;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use yarn_types::{Millis, Resource, ResourceTypes};
+
+use crate::{conf::SchedConf, num::Calculator};
+
+pub use app::Submitted;
+pub use ask::{ANY, Ask, AskKey, Locality};
+pub use assign::Mode;
+pub use ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx, UserIdx};
+pub use report::{
+    AppFigures, ContainerFigures, NodeFigures, QueueFigures, QueueUsage, UserFigures,
+};
+pub use validate::RawAsk;
+
+use app::App;
+use container::Containers;
+use label::Labels;
+use node::Nodes;
+use tree::Tree;
+
+/// The scheduler's whole state; a clone is a fork.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sched {
+    conf: SchedConf,
+    labels: Labels,
+    nodes: Nodes,
+    tree: Tree,
+    apps: Vec<Option<App>>,
+    containers: Containers,
+    users: Vec<Arc<str>>,
+    user_ids: BTreeMap<Arc<str>, UserIdx>,
+    /// Runnable applications by user, in all queues.
+    user_runnable: BTreeMap<UserIdx, u32>,
+    /// Applications submitted: the order of submission.
+    submitted: u64,
+    /// Time of the call in progress.
+    now: Millis,
+    /// Number of the last change; failures remember it.
+    change: u64,
+    /// Change number when room, a limit or a total last grew.
+    grown_at: u64,
+    /// Something may be placeable that was not tried yet.
+    stirred: bool,
+    /// What the caller must be told of the call in progress.
+    told: Vec<Told>,
+}
+
+/// What a call of the scheduler did that its caller must act on.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Told {
+    /// A container was granted.
+    Granted(Granted),
+    /// A container has a new size: an increase was granted.
+    Resized {
+        /// Which.
+        container: ContainerIdx,
+        /// Whose.
+        app: AppIdx,
+        /// Its size now.
+        resource: Resource,
+    },
+    /// The ApplicationMaster shall be asked to give this container back.
+    Preempt {
+        /// Which.
+        container: ContainerIdx,
+        /// Whose.
+        app: AppIdx,
+    },
+    /// This container must end now (`PREEMPTED`); it was released already when `released`.
+    Kill {
+        /// Which.
+        container: ContainerIdx,
+        /// Whose.
+        app: AppIdx,
+        /// Its accounts are closed: its room was given on in the same step.
+        released: bool,
+    },
+    /// An attempt that waited for `max-parallel-apps` may run now.
+    Runnable(AppIdx),
+}
+
+/// One grant.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Granted {
+    /// To whom.
+    pub app: AppIdx,
+    /// Where.
+    pub node: NodeIdx,
+    /// The container in the accounts.
+    pub container: ContainerIdx,
+    /// How much.
+    pub resource: Resource,
+    /// Key of the ask.
+    pub key: AskKey,
+    /// How close it is to where it was wanted.
+    pub locality: Locality,
+    /// It is an ApplicationMaster's container.
+    pub is_am: bool,
+    /// When it was asked.
+    pub asked_at: Millis,
+}
+
+impl Sched {
+    /// The lanes.
+    pub fn types(&self) -> &ResourceTypes {
+        &self.conf.types
+    }
+
+    /// How resources compare.
+    pub fn calculator(&self) -> Calculator {
+        self.conf.calculator
+    }
+
+    /// What happened since the last call, in order.
+    pub fn take_told(&mut self) -> Vec<Told> {
+        std::mem::take(&mut self.told)
+    }
+
+    fn app(&self, app: AppIdx) -> Option<&App> {
+        self.apps.get(app.at())?.as_ref()
+    }
+
+    fn app_mut(&mut self, app: AppIdx) -> Option<&mut App> {
+        self.apps.get_mut(app.at())?.as_mut()
+    }
+
+    /// Smallest container.
+    fn minimum(&self) -> Resource {
+        self.conf.types.minimum_allocation()
+    }
+
+    fn intern(&mut self, user: &Arc<str>) -> UserIdx {
+        if let Some(idx) = self.user_ids.get(user) {
+            return *idx;
+        }
+        let idx = UserIdx(u32::try_from(self.users.len()).unwrap_or(u32::MAX));
+        self.users.push(Arc::clone(user));
+        self.user_ids.insert(Arc::clone(user), idx);
+        idx
+    }
+
+    /// Room, a limit or a total grew: everything may be tried again.
+    fn grown(&mut self) {
+        self.change += 1;
+        self.grown_at = self.change;
+        self.stirred = true;
+    }
+
+    /// Demand or use in `queue` changed: its user limits may have moved.
+    fn leaf_changed(&mut self, queue: QueueIdx) {
+        self.change += 1;
+        let change = self.change;
+        self.tree.get_mut(queue).leaf.changed_at = change;
+        self.stirred = true;
+    }
+}

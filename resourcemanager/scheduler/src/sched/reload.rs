@@ -1,0 +1,226 @@
+//! The hierarchy is built and refreshed: validated against the state, applied in one step or not
+//! at all.
+//! May touch: the queue tree.
+//! Must not: lose a container or an application.
+
+use std::collections::BTreeMap;
+
+use yarn_types::{Millis, QueueState, Resource};
+
+use super::{
+    Sched,
+    container::Containers,
+    ids::QueueIdx,
+    label::Labels,
+    node::Nodes,
+    tree::{Queue, Tree},
+};
+use crate::{
+    conf::{ConfiguredState, QueueConf, QueuesConf, SchedConf},
+    reject::{Reject, RejectKind},
+};
+
+impl Sched {
+    /// A scheduler without nodes and applications.
+    ///
+    /// # Errors
+    /// What of the queues' states contradicts itself: Hadoop's text.
+    pub fn new(conf: SchedConf) -> Result<Self, Reject> {
+        let queues = conf.queues.clone();
+        let mut sched = Self {
+            conf,
+            labels: Labels::default(),
+            nodes: Nodes::default(),
+            tree: Tree::default(),
+            apps: Vec::new(),
+            containers: Containers::default(),
+            users: Vec::new(),
+            user_ids: BTreeMap::new(),
+            user_runnable: BTreeMap::new(),
+            submitted: 0,
+            now: Millis::default(),
+            change: 1,
+            grown_at: 1,
+            stirred: false,
+            told: Vec::new(),
+        };
+        sched.merge(&queues, &[])?;
+        sched.cluster_changed();
+        Ok(sched)
+    }
+
+    /// Replaces the hierarchy; queues of the same path keep their use, demand and applications.
+    ///
+    /// # Errors
+    /// Hadoop's text; nothing changed then.
+    pub fn reload(&mut self, queues: QueuesConf) -> Result<(), Reject> {
+        let refused = |e: Reject| {
+            Reject::new(
+                RejectKind::Yarn,
+                format!("Failed to re-init queues : {}", e.message),
+            )
+        };
+        self.check_reload(&queues).map_err(refused)?;
+        let mut next = self.clone();
+        let old: Vec<QueueIdx> = next.tree.iter().map(|(idx, _)| idx).collect();
+        next.conf.max_application_priority = queues.cluster.max_application_priority;
+        next.merge(&queues, &old).map_err(refused)?;
+        next.conf.queues = queues;
+        for (idx, _) in next.tree.clone().iter().filter(|(_, q)| !q.is_parent()) {
+            next.settle_weights(idx);
+            next.reorder_all(idx);
+        }
+        next.cluster_changed();
+        next.run_all_that_may();
+        *self = next;
+        Ok(())
+    }
+
+    /// Lays a configuration over the tree: new queues come, missing static ones go, the others
+    /// take their new settings. Created queues stay where their parent does.
+    fn merge(&mut self, queues: &QueuesConf, old: &[QueueIdx]) -> Result<(), Reject> {
+        let mut slots: Vec<QueueIdx> = Vec::with_capacity(queues.queues.len());
+        for conf in &queues.queues {
+            let parent = conf.parent.and_then(|p| slots.get(p)).copied();
+            let known = self.tree.by_path(&conf.path);
+            slots.push(match known {
+                Some(idx) => {
+                    self.retake(idx, conf.clone());
+                    idx
+                }
+                None => self.add_queue(conf.clone(), parent, false)?,
+            });
+        }
+        let gone: Vec<QueueIdx> = self
+            .tree
+            .in_order()
+            .into_iter()
+            .rev()
+            .filter(|idx| !slots.contains(idx) && !self.tree.get(*idx).dynamic)
+            .collect();
+        for idx in gone {
+            self.remove_with_children(idx);
+        }
+        self.refresh_dynamic(queues, &slots);
+        self.order_children(queues, &slots);
+        self.take_states(old)
+    }
+
+    fn retake(&mut self, idx: QueueIdx, conf: QueueConf) {
+        let q = self.tree.get_mut(idx);
+        q.dynamic = false;
+        q.conf = conf;
+    }
+
+    /// Adds a queue below `parent`.
+    pub(super) fn add_queue(
+        &mut self,
+        conf: QueueConf,
+        parent: Option<QueueIdx>,
+        dynamic: bool,
+    ) -> Result<QueueIdx, Reject> {
+        let mut queue = Queue::new(conf, parent);
+        queue.dynamic = dynamic;
+        self.tree.insert(queue).ok_or_else(|| {
+            Reject::new(
+                RejectKind::Yarn,
+                format!("there are {} queues; one more is too many", u16::MAX),
+            )
+        })
+    }
+
+    fn remove_with_children(&mut self, idx: QueueIdx) {
+        for child in self.tree.get(idx).children.clone() {
+            self.remove_with_children(child);
+        }
+        self.tree.remove(idx);
+    }
+
+    /// Static children in the order of configuration, created ones after them.
+    fn order_children(&mut self, queues: &QueuesConf, slots: &[QueueIdx]) {
+        for idx in slots {
+            let of = |c: &QueueIdx| slots.iter().position(|s| s == c).unwrap_or(usize::MAX);
+            self.tree.get_mut(*idx).children.sort_by_key(of);
+        }
+        debug_assert_eq!(slots.len(), queues.queues.len());
+    }
+
+    fn reorder_all(&mut self, leaf: QueueIdx) {
+        let q = self.tree.get(leaf);
+        let apps: Vec<_> = q
+            .leaf
+            .active
+            .values()
+            .chain(q.leaf.pending.values())
+            .copied()
+            .collect();
+        for app in apps {
+            self.reorder(app);
+        }
+    }
+
+    /// `CapacitySchedulerQueueManager.validateQueueHierarchy` and the leaves' own rules.
+    fn check_reload(&self, queues: &QueuesConf) -> Result<(), Reject> {
+        let refuse = |text: String| Err(Reject::new(RejectKind::Yarn, text));
+        let by_path: BTreeMap<&str, &QueueConf> =
+            queues.queues.iter().map(|q| (q.path.as_str(), q)).collect();
+        for (idx, old) in self.tree.iter() {
+            let (path, state) = (&old.path, old.state);
+            // Hadoop takes a queue with applications out that is to stop; theirs would be lost
+            let stops =
+                (state == QueueState::Stopped || queues.stops(path)) && self.apps_below(idx) == 0;
+            match by_path.get(&**path) {
+                None if !old.dynamic && !stops => {
+                    return refuse(format!(
+                        "{path} cannot be deleted from the capacity scheduler configuration, as the queue is not yet in stopped state. Current State : {}",
+                        state.as_str()
+                    ));
+                }
+                Some(new) if new.is_parent && !old.is_parent() && !old.dynamic && !stops => {
+                    return refuse(format!(
+                        "Can not convert the leaf queue: {path} to parent queue since it is not yet in stopped state. Current State : {}",
+                        state.as_str()
+                    ));
+                }
+                Some(new) if !new.is_parent && !old.is_parent() => self.check_leaf(old, new)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A leaf's largest container may not shrink.
+    fn check_leaf(&self, old: &Queue, new: &QueueConf) -> Result<(), Reject> {
+        let cluster = self.conf.types.maximum_allocation();
+        let of = |own: Option<Resource>| own.map_or(cluster, |own| own.min(cluster));
+        let (before, after) = (of(old.conf.maximum_allocation), of(new.maximum_allocation));
+        if before.fits(after) {
+            return Ok(());
+        }
+        let types = &self.conf.types;
+        Err(Reject::new(
+            RejectKind::Yarn,
+            format!(
+                "Trying to reinitialize {} the maximum allocation size can not be decreased! Current setting: {}, trying to set it to: {}",
+                old.path,
+                types.show(before),
+                types.show(after)
+            ),
+        ))
+    }
+}
+
+impl QueuesConf {
+    /// The entry says that the queue of this path, listed or not, is stopped.
+    pub(super) fn stops(&self, path: &str) -> bool {
+        let listed = self.queues.iter().find(|q| q.path == path);
+        match listed {
+            Some(q) => q.state == Some(ConfiguredState::Stopped),
+            None => {
+                let key = format!("{}{path}.state", crate::conf::PREFIX);
+                let text = self.raw.get(&key).map(|s| s.trim());
+                text.is_some_and(|s| s.eq_ignore_ascii_case("STOPPED"))
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! `Why`: the reason, with numbers, for every refusal to place.
+//! May touch: plain values.
+//! Must not: format resources without the type table.
+
+use std::sync::Arc;
+
+use yarn_types::{Resource, ResourceTypes};
+
+/// Why an ask (or an ApplicationMaster) is not placed now.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Why {
+    /// Its queue, or one above it, would go over its maximum.
+    QueueLimit {
+        /// Path of that queue.
+        queue: Arc<str>,
+        /// Held by it.
+        used: Resource,
+        /// Most it may hold.
+        limit: Resource,
+    },
+    /// The user is over the user limit in the queue.
+    UserLimit {
+        /// Path of the leaf.
+        queue: Arc<str>,
+        /// Held by the user there.
+        used: Resource,
+        /// Most the user may hold.
+        limit: Resource,
+    },
+    /// ApplicationMasters hold as much as they may.
+    AmLimit {
+        /// Path of the leaf.
+        queue: Arc<str>,
+        /// Held by ApplicationMasters.
+        used: Resource,
+        /// Most they may hold.
+        limit: Resource,
+        /// It is the user's own limit.
+        of_user: bool,
+    },
+    /// Some node could hold it, but none has room now.
+    NoRoom {
+        /// Nodes that would hold it when empty.
+        nodes: usize,
+    },
+    /// No present node could hold it, even empty.
+    NoNodeLargeEnough {
+        /// The most that a node offers, type by type.
+        largest: Resource,
+    },
+    /// Only nodes that it does not want, or excludes, have room.
+    NotWanted {
+        /// Nodes with room that its blacklist or strict locality forbids.
+        nodes: usize,
+    },
+    /// Waits for a closer node before taking a wider one.
+    Locality {
+        /// Milliseconds left of the wait.
+        left_ms: u64,
+    },
+    /// There is no usable node.
+    NoNodes,
+}
+
+impl Why {
+    /// One line for people.
+    pub fn show(&self, types: &ResourceTypes) -> String {
+        let r = |r: &Resource| types.show(*r);
+        match self {
+            Self::QueueLimit { queue, used, limit } => {
+                format!(
+                    "queue {queue} holds {} and may hold at most {}",
+                    r(used),
+                    r(limit)
+                )
+            }
+            Self::UserLimit { queue, used, limit } => format!(
+                "the user holds {} in queue {queue} and the user limit is {}",
+                r(used),
+                r(limit)
+            ),
+            Self::AmLimit {
+                queue,
+                used,
+                limit,
+                of_user,
+            } => {
+                let whose = if *of_user {
+                    "the user's ApplicationMasters"
+                } else {
+                    "ApplicationMasters"
+                };
+                format!(
+                    "{whose} hold {} in queue {queue} and may hold at most {}",
+                    r(used),
+                    r(limit)
+                )
+            }
+            Self::NoRoom { nodes } => {
+                format!("none of the {nodes} nodes that could hold it has room now")
+            }
+            Self::NoNodeLargeEnough { largest } => {
+                format!(
+                    "no present node could hold it even when empty; the largest amounts are {}",
+                    r(largest)
+                )
+            }
+            Self::NotWanted { nodes } => {
+                format!("{nodes} nodes have room, but its places or its blacklist exclude them")
+            }
+            Self::Locality { left_ms } => {
+                format!("waits up to {left_ms} ms more for a closer node")
+            }
+            Self::NoNodes => "there is no usable node".to_owned(),
+        }
+    }
+}
