@@ -2,10 +2,11 @@
 //! May touch: the process.
 //! Must not: know what a NodeManager does.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::Parser;
+use daemon_log::CommonOptions;
 use nodemanager::boot::{self, BootError, Options};
 use tokio::signal::unix::{SignalKind, signal};
 use yarn_conf::report;
@@ -14,48 +15,16 @@ use yarn_conf::report;
 #[derive(Parser, Debug)]
 #[command(name = "nodemanager", version)]
 struct Args {
-    /// Directory of core-site.xml, yarn-site.xml and the others; else `HADOOP_CONF_DIR` or
-    /// `YARN_CONF_DIR`.
-    #[arg(long, value_name = "DIR")]
-    config: Option<PathBuf>,
-    /// Sets a key over all files; may be repeated.
-    #[arg(short = 'D', value_name = "KEY=VALUE", value_parser = assignment)]
-    define: Vec<(String, String)>,
-    /// Reads the configuration as at start, prints every finding with file and line, and ends: 0 if
-    /// it would start, else 1.
-    #[arg(long)]
-    check: bool,
-    /// With --check: prints first the effective value of every key that is set, and where it is set.
-    #[arg(long, requires = "check")]
-    print: bool,
-    /// With --check: reads FILE in place of the directory's KIND.xml.
-    #[arg(long, requires = "check", value_name = "KIND=FILE", value_parser = report::replacement)]
-    file: Option<(String, PathBuf)>,
-    /// Where to log; standard error when not given.
-    #[arg(long, value_name = "FILE")]
-    log_file: Option<PathBuf>,
-    /// error, warn, info, debug, trace, or target=level with commas between.
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
-    log_level: String,
-    /// When the log file is put aside.
-    #[arg(long, value_enum, default_value = "size")]
-    log_rotate: daemon_log::Rotate,
+    #[command(flatten)]
+    common: CommonOptions,
     /// Offers GPUs although containers are not kept from those of others: neither device rules
     /// nor limits by cgroups are set.
     #[arg(long)]
     unsafe_no_isolation: bool,
-    /// File for the addresses of the open ports, written once the node has registered.
-    #[arg(long, value_name = "FILE")]
-    endpoints_file: Option<PathBuf>,
-}
-
-fn assignment(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("want key=value")?;
-    Ok((key.to_owned(), value.to_owned()))
 }
 
 fn main() -> ExitCode {
-    match run(Args::parse()) {
+    match run(&Args::parse()) {
         Ok(code) => code,
         Err(e) => {
             // Once for whoever started it, once for the log.
@@ -66,9 +35,9 @@ fn main() -> ExitCode {
     }
 }
 
-#[allow(clippy::print_stderr)] // the user's side of the command line
+/// The user's side of the command line; where nothing can be written there is nobody to tell.
 fn complain(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 #[allow(clippy::print_stdout)] // what --check is asked for
@@ -102,19 +71,19 @@ fn check(
     })
 }
 
-fn run(args: Args) -> anyhow::Result<ExitCode> {
+fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let common = args.common.clone();
     let options = Options {
-        config: args.config,
-        overrides: args.define,
-        endpoints_file: args.endpoints_file,
+        config: common.config,
+        overrides: common.define,
+        endpoints_file: common.endpoints_file,
         binaries: None,
         unsafe_no_isolation: args.unsafe_no_isolation,
     };
-    if args.check {
-        return check(&options, args.file, args.print);
+    if common.check {
+        return check(&options, common.file, common.print);
     }
-    daemon_log::start(args.log_file.as_deref(), &args.log_level, args.log_rotate)
-        .map_err(anyhow::Error::msg)?;
+    args.common.start_log().map_err(anyhow::Error::msg)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("nodemanager")

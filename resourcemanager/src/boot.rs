@@ -94,13 +94,10 @@ fn core_calculator(calculator: Calculator) -> CoreCalculator {
     }
 }
 
-/// Lanes, calculator and the remark that comes with it.
+/// Lanes and calculator. The remark that may come with it is the gate's to make.
 fn lanes(conf: &Configuration) -> Result<(ResourceTypes, Calculator), Problem> {
     let types = resource_types(conf)?;
-    let (calculator, remark) = resource_calculator(conf, &types)?;
-    if let Some(remark) = remark {
-        tracing::warn!("{remark}");
-    }
+    let (calculator, _) = resource_calculator(conf, &types)?;
     Ok((types, calculator))
 }
 

@@ -2,15 +2,11 @@
 //! May touch: the process: arguments, environment, signals, stderr, exit code.
 //! Must not: hold logic that a test would want.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, io::Write as _, path::Path, process::ExitCode, sync::Arc};
 
 use anyhow::Context as _;
 use clap::Parser;
+use daemon_log::CommonOptions;
 use resourcemanager::{
     boot::{self, Daemon, FromFiles, StartError},
     rpc::HADOOP_VERSION,
@@ -24,33 +20,8 @@ use yarn_conf::{
 #[derive(Parser)]
 #[command(name = "resourcemanager", disable_version_flag = true)]
 struct Options {
-    /// Directory of core-site.xml, yarn-site.xml and capacity-scheduler.xml; else HADOOP_CONF_DIR, YARN_CONF_DIR.
-    #[arg(long, value_name = "DIR")]
-    config: Option<PathBuf>,
-    /// Sets a key over all files; may be repeated.
-    #[arg(short = 'D', value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Reads the configuration as at start, prints every finding with file and line, and ends: 0 if it would start, else 1.
-    #[arg(long)]
-    check: bool,
-    /// With --check: prints first the effective value of every key that is set, and where it is set.
-    #[arg(long, requires = "check")]
-    print: bool,
-    /// With --check: reads FILE in place of the directory's KIND.xml.
-    #[arg(long, requires = "check", value_name = "KIND=FILE", value_parser = report::replacement)]
-    file: Option<(String, PathBuf)>,
-    /// Writes the log there instead of to stderr.
-    #[arg(long, value_name = "FILE")]
-    log_file: Option<PathBuf>,
-    /// error, warn, info, debug or trace, or tracing's filter syntax.
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
-    log_level: String,
-    /// When the log file is put aside.
-    #[arg(long, value_enum, default_value = "size")]
-    log_rotate: daemon_log::Rotate,
-    /// Written once all ports are open: one NAME=HOST:PORT a line.
-    #[arg(long, value_name = "FILE")]
-    endpoints_file: Option<PathBuf>,
+    #[command(flatten)]
+    common: CommonOptions,
     /// Prints the version.
     #[arg(long)]
     version: bool,
@@ -64,17 +35,13 @@ fn print_version() {
     );
 }
 
-#[allow(
-    clippy::print_stderr,
-    reason = "the one sentence why it does not start"
-)]
 fn main() -> ExitCode {
     let options = Options::parse();
     if options.version {
         print_version();
         return ExitCode::SUCCESS;
     }
-    let done = if options.check {
+    let done = if options.common.check {
         check(&options)
     } else {
         run(&options).map(|()| ExitCode::SUCCESS)
@@ -87,10 +54,11 @@ fn main() -> ExitCode {
                 Some(ours) => ours.to_string(),
                 None => format!("{e:#}"),
             };
-            if options.log_file.is_some() {
+            if options.common.log_file.is_some() {
                 tracing::error!("{sentence}");
             }
-            eprintln!("resourcemanager: {sentence}");
+            // The one sentence why it does not start; where nothing can be written it goes nowhere.
+            let _ = writeln!(std::io::stderr(), "resourcemanager: {sentence}");
             ExitCode::FAILURE
         }
     }
@@ -100,7 +68,7 @@ fn main() -> ExitCode {
 #[allow(clippy::print_stdout, reason = "what --check is asked for")]
 fn check(options: &Options) -> anyhow::Result<ExitCode> {
     let mut load = load_options(options)?;
-    load.instead.clone_from(&options.file);
+    load.instead.clone_from(&options.common.file);
     let conf = match Configuration::load(&load) {
         Ok(conf) => conf,
         Err(e) => {
@@ -108,8 +76,8 @@ fn check(options: &Options) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     };
-    let findings = boot::check(&conf, options.file.is_some());
-    let values = options.print.then(|| report::effective(&conf));
+    let findings = boot::check(&conf, options.common.file.is_some());
+    let values = options.common.print.then(|| report::effective(&conf));
     for line in values.into_iter().flatten().chain(findings.lines()) {
         println!("{line}");
     }
@@ -121,12 +89,7 @@ fn check(options: &Options) -> anyhow::Result<ExitCode> {
 }
 
 fn run(options: &Options) -> anyhow::Result<()> {
-    daemon_log::start(
-        options.log_file.as_deref(),
-        &options.log_level,
-        options.log_rotate,
-    )
-    .map_err(anyhow::Error::msg)?;
+    options.common.start_log().map_err(anyhow::Error::msg)?;
     let load = load_options(options)?;
     let conf = Configuration::load(&load).map_err(StartError::from)?;
     pass_gate(&conf)?;
@@ -134,23 +97,16 @@ fn run(options: &Options) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    runtime.block_on(serve(&conf, load, options.endpoints_file.as_deref()))
+    runtime.block_on(serve(&conf, load, options.common.endpoints_file.as_deref()))
 }
 
 fn load_options(options: &Options) -> Result<LoadOptions, StartError> {
     let env: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
         .collect();
-    let dir = resolve_dir(options.config.as_deref(), &env)?;
+    let dir = resolve_dir(options.common.config.as_deref(), &env)?;
     let mut load = LoadOptions::new(dir, ConfDaemon::ResourceManager);
-    for set in &options.set {
-        let (key, value) = set.split_once('=').ok_or_else(|| StartError::Option {
-            option: "-D",
-            value: set.clone(),
-            reason: "want KEY=VALUE".to_owned(),
-        })?;
-        load.overrides.push((key.to_owned(), value.to_owned()));
-    }
+    load.overrides.clone_from(&options.common.define);
     let user = nix::unistd::User::from_uid(nix::unistd::geteuid())
         .ok()
         .flatten();

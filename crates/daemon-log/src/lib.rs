@@ -9,6 +9,10 @@ use std::{
     sync::Mutex,
 };
 
+mod options;
+
+pub use options::CommonOptions;
+
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::EnvFilter;
 
@@ -31,12 +35,14 @@ pub enum Rotate {
 /// # Errors
 /// A level that is none, or a file that cannot be made; the text names it.
 pub fn start(file: Option<&Path>, level: &str, rotate: Rotate) -> Result<(), String> {
-    let filter = EnvFilter::try_new(level).map_err(|e| {
+    let filter = filter(level).map_err(|e| {
         format!("--log-level {level}: {e}; want error, warn, info, debug, trace or target=level")
     })?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(false);
+        .with_ansi(false)
+        // On a full disk that would panic on a standard error that lies there too.
+        .log_internal_errors(false);
     let started = match file {
         None => builder.with_writer(io::stderr).try_init(),
         Some(path) => {
@@ -46,6 +52,16 @@ pub fn start(file: Option<&Path>, level: &str, rotate: Rotate) -> Result<(), Str
         }
     };
     started.map_err(|e| e.to_string())
+}
+
+/// What a stranger sends to a web port is no error of ours, which is what actix calls it; whoever
+/// looks closer sees it.
+fn filter(level: &str) -> Result<EnvFilter, tracing_subscriber::filter::ParseError> {
+    let plain = ["error", "warn", "info"]
+        .iter()
+        .any(|l| l.eq_ignore_ascii_case(level.trim()));
+    let strangers = if plain { ",actix_http=off" } else { "" };
+    EnvFilter::try_new(format!("{}{strangers}", level.trim()))
 }
 
 fn open(path: &Path, rotate: Rotate) -> io::Result<Box<dyn Write + Send>> {

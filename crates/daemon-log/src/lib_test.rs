@@ -30,3 +30,17 @@ fn a_full_file_is_put_aside_and_the_oldest_goes() {
         .unwrap();
     assert_eq!(read("nm.log.1"), "4444\n");
 }
+
+#[test]
+fn what_strangers_send_to_a_web_port_is_seen_by_who_looks_closer() {
+    for (level, hidden) in [
+        ("info", true),
+        (" WARN ", true),
+        ("debug", false),
+        ("info,actix_http=error", false),
+    ] {
+        let shown = filter(level).unwrap().to_string();
+        assert_eq!(shown.contains("actix_http=off"), hidden, "{shown}");
+    }
+    assert!(filter("a=b=c").is_err());
+}

@@ -12,8 +12,10 @@
     reason = "each function's contract is NVML's, see NVIDIA's NVML API reference"
 )]
 
+mod built;
 mod cards;
 mod symbols;
 pub mod topology;
 
+pub use built::library;
 pub use symbols::*;

@@ -26,15 +26,6 @@ pci = "00000000:0A:00.0"
 links = ["0:NV12"]
 "#;
 
-/// The cdylib beside this test's own binary.
-fn library() -> PathBuf {
-    let mut dir = std::env::current_exe().unwrap();
-    while !dir.join("libfake_nvml.so").is_file() {
-        assert!(dir.pop(), "libfake_nvml.so was not built");
-    }
-    dir.join("libfake_nvml.so")
-}
-
 /// Runs the named check in a process of its own, with its own topology file.
 fn in_process(check: &str) {
     let dir = tempfile::tempdir().unwrap();
@@ -67,7 +58,7 @@ fn cards_look_as_the_file_says() {
         return in_process("cards_look_as_the_file_says");
     }
     let nvml = Nvml::builder()
-        .lib_path(library().as_os_str())
+        .lib_path(fake_nvml::library().unwrap().as_os_str())
         .init()
         .unwrap();
     assert_eq!(nvml.device_count().unwrap(), 2);
@@ -101,7 +92,7 @@ fn edits_are_seen_without_a_restart() {
         return in_process("edits_are_seen_without_a_restart");
     }
     let nvml = Nvml::builder()
-        .lib_path(library().as_os_str())
+        .lib_path(fake_nvml::library().unwrap().as_os_str())
         .init()
         .unwrap();
     assert_eq!(nvml.device_by_index(0).unwrap().minor_number().unwrap(), 3);

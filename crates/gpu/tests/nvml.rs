@@ -4,9 +4,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{fs, process::Command};
 
-use fake_nvml as _; // builds the library that the probe loads
 use gpu_probe::{Probe, nvml::NvmlProbe};
 use yarn_types::gpu::{GpuHealth, LinkKind};
 
@@ -31,14 +30,6 @@ pci = "00000000:03:00.0"
 links = ["0:PIX"]
 "#;
 
-fn library() -> PathBuf {
-    let mut dir = std::env::current_exe().unwrap();
-    while !dir.join("libfake_nvml.so").is_file() {
-        assert!(dir.pop(), "libfake_nvml.so was not built");
-    }
-    dir.join("libfake_nvml.so")
-}
-
 #[test]
 fn cards_links_and_health_come_through_the_real_wrapper() {
     let name = "cards_links_and_health_come_through_the_real_wrapper";
@@ -58,7 +49,7 @@ fn cards_links_and_health_come_through_the_real_wrapper() {
         );
         return;
     };
-    let mut probe = NvmlProbe::new(library());
+    let mut probe = NvmlProbe::new(fake_nvml::library().unwrap());
     let first = probe.read().unwrap();
     let minors: Vec<u32> = first.devices.iter().map(|d| d.minor).collect();
     assert_eq!(minors, [5, 2, 7]);

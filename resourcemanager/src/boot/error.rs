@@ -61,16 +61,6 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
-    /// An option.
-    #[error("bad {option} '{value}': {reason}")]
-    Option {
-        /// Its name.
-        option: &'static str,
-        /// What was given.
-        value: String,
-        /// What would be right.
-        reason: String,
-    },
 }
 
 /// Several findings in one line.
