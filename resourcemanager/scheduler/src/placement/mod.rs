@@ -163,6 +163,51 @@ impl RawRules {
         let file = self.json_file.as_deref().unwrap_or_default();
         (json && inline.is_empty() && !file.is_empty()).then(|| file.trim())
     }
+
+    /// The rules as written, not checked against a tree.
+    ///
+    /// # Errors
+    /// The first that is malformed.
+    pub fn rules(&self) -> Result<Vec<Rule>, Problem> {
+        match self.format.as_deref().unwrap_or("legacy") {
+            "legacy" => legacy::parse(
+                self.queue_mappings.as_deref().unwrap_or_default(),
+                self.app_name_mappings.as_deref().unwrap_or_default(),
+            ),
+            "json" => self.json_rules().map_err(|message| Problem {
+                key: self.key(),
+                message,
+            }),
+            other => Err(Problem {
+                key: FORMAT,
+                message: format!(
+                    "Illegal queue mapping format '{other}' please use 'legacy' or 'json'"
+                ),
+            }),
+        }
+    }
+
+    fn json_rules(&self) -> Result<Vec<Rule>, String> {
+        let inline = self.json.as_deref().unwrap_or_default();
+        if !inline.is_empty() {
+            return json::parse(inline);
+        }
+        match (self.needs_file(), &self.json_file_text) {
+            (None, _) => Ok(Vec::new()),
+            (Some(_), Some(Ok(text))) => json::parse(text),
+            (Some(_), Some(Err(message))) => Err(message.clone()),
+            (Some(file), None) => Err(format!("{file} was not read")),
+        }
+    }
+
+    /// The key that the rules stand under.
+    fn key(&self) -> &'static str {
+        match self.format.as_deref() {
+            Some("json") if self.needs_file().is_some() => JSON_FILE,
+            Some("json") => JSON,
+            _ => QUEUE_MAPPINGS,
+        }
+    }
 }
 
 /// All rules in order (`CSMappingPlacementRule`).
@@ -179,21 +224,40 @@ impl Rules {
     /// Everything found, in the order in which Hadoop would meet it.
     pub fn parse(raw: &RawRules, tree: &dyn QueueLookup) -> Result<Self, Vec<Problem>> {
         let mut problems = rule_names(raw.placement_rules.as_deref());
-        let rules = match read_rules(raw) {
+        let rules = match raw.rules() {
             Ok(rules) => rules,
             Err(problem) => {
                 problems.push(problem);
                 Vec::new()
             }
         };
-        let key = rules_key(raw);
-        let wrong = check::check(&rules, tree);
-        problems.extend(wrong.into_iter().map(|message| Problem { key, message }));
-        if problems.is_empty() {
-            Ok(Self::new(rules, raw.override_queue))
-        } else {
-            Err(problems)
+        match Self::checked(rules, raw.override_queue, tree) {
+            Ok(rules) if problems.is_empty() => Ok(rules),
+            Ok(_) => Err(problems),
+            Err(wrong) => {
+                let key = raw.key();
+                problems.extend(wrong.into_iter().map(|problem| Problem { key, ..problem }));
+                Err(problems)
+            }
         }
+    }
+
+    /// Rules that are checked against the tree.
+    ///
+    /// # Errors
+    /// What is wrong with each.
+    pub fn checked(
+        rules: Vec<Rule>,
+        override_queue: bool,
+        tree: &dyn QueueLookup,
+    ) -> Result<Self, Vec<Problem>> {
+        let wrong = check::check(&rules, tree);
+        if wrong.is_empty() {
+            return Ok(Self::new(rules, override_queue));
+        }
+        let key = QUEUE_MAPPINGS;
+        let problem = |message| Problem { key, message };
+        Err(wrong.into_iter().map(problem).collect())
     }
 
     /// Rules that need no check.
@@ -276,51 +340,6 @@ fn rule_names(value: Option<&str>) -> Vec<Problem> {
         seen.push(name);
     }
     problems
-}
-
-fn rules_key(raw: &RawRules) -> &'static str {
-    match raw.format.as_deref() {
-        Some("json") if raw.json.as_deref().unwrap_or_default().is_empty() => JSON_FILE,
-        Some("json") => JSON,
-        _ => QUEUE_MAPPINGS,
-    }
-}
-
-fn read_rules(raw: &RawRules) -> Result<Vec<Rule>, Problem> {
-    let key = rules_key(raw);
-    match raw.format.as_deref().unwrap_or("legacy") {
-        "legacy" => legacy::parse(
-            raw.queue_mappings.as_deref().unwrap_or_default(),
-            raw.app_name_mappings.as_deref().unwrap_or_default(),
-        ),
-        "json" => {
-            let inline = raw.json.as_deref().unwrap_or_default();
-            let text = if !inline.is_empty() {
-                inline
-            } else if raw.needs_file().is_some() {
-                match &raw.json_file_text {
-                    Some(Ok(text)) => text,
-                    Some(Err(message)) => {
-                        let message = message.clone();
-                        return Err(Problem { key, message });
-                    }
-                    None => {
-                        let message = "the file was not read".to_owned();
-                        return Err(Problem { key, message });
-                    }
-                }
-            } else {
-                return Ok(Vec::new());
-            };
-            json::parse(text).map_err(|message| Problem { key, message })
-        }
-        other => Err(Problem {
-            key: FORMAT,
-            message: format!(
-                "Illegal queue mapping format '{other}' please use 'legacy' or 'json'"
-            ),
-        }),
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::{Placed, QueueLookup, target::normalize, variables::Variables};
+use super::{Placed, QueueLookup, legacy, target::normalize, variables::Variables};
 
 /// Which submissions a rule applies to (`MappingRuleMatchers`).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -86,6 +86,14 @@ impl Matcher {
 }
 
 impl Rule {
+    /// One `u:…:…` or `g:…:…` of `queue-mappings`.
+    ///
+    /// # Errors
+    /// Hadoop's text.
+    pub fn legacy(mapping: &str) -> Result<Self, String> {
+        legacy::user_or_group(mapping)
+    }
+
     pub(super) fn evaluate(
         &self,
         variables: &mut Variables<'_>,

@@ -1,0 +1,186 @@
+//! `sched-cases`: runs case files of the capacity scheduler.
+//! May touch: arguments, case files, standard output.
+//! Must not: judge a case itself.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use clap::{Parser, ValueEnum};
+use sched_cases::{
+    case::{Body, Case, Way},
+    known::{self, Reasons},
+    placement,
+    report::Failure,
+};
+
+/// Runs case files or folders of them. Prints one line for each failing case, then
+/// `N passed, M failed, K known-wrong`. Exits 1 on a failure, 2 on a malformed file.
+#[derive(Parser)]
+struct Args {
+    /// How scheduling is paced.
+    #[arg(long, value_enum, default_value = "heartbeat")]
+    mode: Mode,
+    /// What the cases run against.
+    #[arg(long, value_enum, default_value = "inproc")]
+    via: Via,
+    /// Go on after a difference, and print all of them.
+    #[arg(long)]
+    all: bool,
+    /// Case files and folders.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// By heartbeats of nodes, as Hadoop.
+    Heartbeat,
+    /// By events.
+    Event,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Via {
+    /// The core in this process.
+    Inproc,
+    /// Our ResourceManager through RPC.
+    Rpc,
+    /// The stock ResourceManager through RPC.
+    Stock,
+}
+
+/// Exit status for usage and malformed files.
+const MALFORMED: u8 = 2;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            say_error(&format!("{error:#}"));
+            ExitCode::from(MALFORMED)
+        }
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "the face of a command")]
+fn say_error(text: &str) {
+    eprintln!("{text}");
+}
+
+#[allow(clippy::print_stdout, reason = "the face of a command")]
+fn say(text: &str) {
+    println!("{text}");
+}
+
+/// What became of the cases.
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    known_wrong: usize,
+}
+
+/// Runs everything; the number of failing cases.
+fn run(args: &Args) -> anyhow::Result<usize> {
+    let files = files(&args.paths)?;
+    let mut cases = Vec::new();
+    for file in &files {
+        cases.push((Case::read(file)?, known_wrong(file)?));
+    }
+    let paced = if args.mode == Mode::Event {
+        known::read(&repository().join("docs/pacing.md"))?
+    } else {
+        Reasons::new()
+    };
+    let mut tally = Tally::default();
+    for (case, wrong) in &cases {
+        if args.via != Via::Inproc && !case.runs.contains(&Way::Rpc) {
+            continue;
+        }
+        if let Some(reason) = paced.get(&case.id) {
+            say(&format!("SKIP {}: depends on pacing: {reason}", case.id));
+            continue;
+        }
+        count(&mut tally, case, wrong, &run_case(case, args)?);
+    }
+    say(&format!(
+        "{} passed, {} failed, {} known-wrong",
+        tally.passed, tally.failed, tally.known_wrong
+    ));
+    Ok(tally.failed)
+}
+
+fn count(tally: &mut Tally, case: &Case, wrong: &Reasons, failures: &[Failure]) {
+    match (failures, wrong.get(&case.id)) {
+        ([], None) => tally.passed += 1,
+        ([], Some(_)) => {
+            tally.failed += 1;
+            say(&format!(
+                "FAIL {}: step 1: expected a case that is known to be wrong, got a pass; take it \
+                 off the list",
+                case.id
+            ));
+        }
+        (_, Some(_)) => tally.known_wrong += 1,
+        (failures, None) => {
+            tally.failed += 1;
+            for failure in failures {
+                say(&format!("FAIL {}: {failure}", case.id));
+            }
+        }
+    }
+}
+
+fn run_case(case: &Case, args: &Args) -> anyhow::Result<Vec<Failure>> {
+    let mut failures = match &case.body {
+        Body::Placement(body) => placement::run(body),
+        Body::Vectors(_) | Body::Snapshot(_) | Body::Scenario(_) => bail!("no"),
+    };
+    if !args.all {
+        failures.truncate(1);
+    }
+    Ok(failures)
+}
+
+/// Case files, and those in folders, in the order of their names.
+fn files(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let shown = path.display();
+            let entries = std::fs::read_dir(path).with_context(|| format!("read {shown}"))?;
+            let mut found = Vec::new();
+            for entry in entries {
+                let file = entry.with_context(|| format!("read {shown}"))?.path();
+                if file.extension().is_some_and(|ext| ext == "yaml") {
+                    found.push(file);
+                } else if file.is_dir() {
+                    found.extend(self::files(&[file])?);
+                }
+            }
+            if found.is_empty() {
+                bail!("{shown} holds no case file (*.yaml)");
+            }
+            found.sort();
+            files.extend(found);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+/// The list beside a case file.
+fn known_wrong(file: &Path) -> anyhow::Result<Reasons> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    known::read(&folder.join("known-wrong.md"))
+}
+
+fn repository() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
