@@ -53,4 +53,6 @@ pub struct SchedConf {
     pub heartbeat_ms: u64,
     /// `yarn.cluster.max-application-priority`.
     pub max_application_priority: i32,
+    /// `yarn.node-labels.enabled`.
+    pub labels_enabled: bool,
 }

@@ -156,16 +156,4 @@ impl Sched {
         u.am_used.take(from, size);
         u.am_used.add(to, size);
     }
-
-    pub(super) fn activate_everywhere(&mut self) {
-        let leaves: Vec<QueueIdx> = self
-            .tree
-            .iter()
-            .filter(|(_, q)| !q.leaf.pending.is_empty())
-            .map(|(idx, _)| idx)
-            .collect();
-        for queue in leaves {
-            self.activate(queue);
-        }
-    }
 }

@@ -206,9 +206,9 @@ impl Sched {
     }
 
     /// Replaces the hosts that the application's next ApplicationMaster avoids.
-    pub fn avoid_for_am(&mut self, app: AppIdx, hosts: BTreeSet<Arc<str>>) {
+    pub fn avoid_for_am(&mut self, app: AppIdx, hosts: &[Arc<str>]) {
         if let Some(a) = self.app_mut(app) {
-            a.am_blacklist = hosts;
+            a.am_blacklist = hosts.iter().cloned().collect();
             a.asks.retry();
             self.stirred = true;
         }

@@ -139,6 +139,11 @@ impl Sched {
             count: 1,
             ..Delta::default()
         };
+        #[cfg(feature = "mutants")]
+        let delta = match self.mutant {
+            Some(super::Mutant::KeepReservation) => Delta::default(),
+            _ => delta,
+        };
         self.in_queues(queue, user, c.app, label, delta.negated());
         self.grown();
         self.activate(queue);
@@ -166,6 +171,10 @@ impl Sched {
                 ..Delta::default()
             };
             self.in_queues(queue, user, c.app, label, delta.negated());
+            #[cfg(feature = "mutants")]
+            if self.mutant == Some(super::Mutant::DoubleRelease) {
+                self.in_queues(queue, user, c.app, label, delta.negated());
+            }
             self.grown();
             self.activate(queue);
         }
@@ -213,6 +222,10 @@ impl Sched {
                 continue;
             };
             let delta = Self::held_by(&c);
+            #[cfg(feature = "mutants")]
+            if self.mutant == Some(super::Mutant::StayInPartition) {
+                continue;
+            }
             self.in_queues(queue, user, c.app, from, delta.negated());
             self.in_queues(queue, user, c.app, to, delta);
             if c.is_am {
@@ -286,6 +299,13 @@ impl Sched {
         let both = delta.live.plus(delta.reserved);
         let mut at = Some(queue);
         while let Some(idx) = at {
+            #[cfg(feature = "mutants")]
+            if self.mutant == Some(super::Mutant::SkipAncestor)
+                && delta.count > 0
+                && idx == super::tree::ROOT
+            {
+                break;
+            }
             let q = self.tree.get_mut(idx);
             q.containers = counted(q.containers, delta.count);
             let usage = q.usage_mut(label);

@@ -114,10 +114,6 @@ impl PerLabel {
         &mut self.0[label.at()]
     }
 
-    pub fn set(&mut self, label: LabelIdx, r: Resource) {
-        *self.slot(label) = r;
-    }
-
     pub fn add(&mut self, label: LabelIdx, r: Resource) {
         let slot = self.slot(label);
         *slot = slot.plus(r);

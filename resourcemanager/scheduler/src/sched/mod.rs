@@ -38,7 +38,7 @@ pub use ask::{ANY, Ask, AskKey, Locality};
 pub use assign::Mode;
 pub use ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx, UserIdx};
 pub use report::{
-    AppFigures, ContainerFigures, NodeFigures, QueueFigures, QueueUsage, UserFigures,
+    AppFigures, AppUsage, ContainerFigures, NodeFigures, QueueFigures, QueueUsage, UserFigures,
 };
 pub use validate::RawAsk;
 
@@ -73,6 +73,23 @@ pub struct Sched {
     stirred: bool,
     /// What the caller must be told of the call in progress.
     told: Vec<Told>,
+    /// A bug planted by a simulation.
+    #[cfg(feature = "mutants")]
+    pub mutant: Option<Mutant>,
+}
+
+/// A bug put back on purpose, to prove that a simulation finds it.
+#[cfg(feature = "mutants")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mutant {
+    /// A grant is not counted in the root queue.
+    SkipAncestor,
+    /// A release is taken out of the accounts twice.
+    DoubleRelease,
+    /// A reservation that is given up stays in its queue's accounts.
+    KeepReservation,
+    /// A container's use stays in its old partition when its node changes it.
+    StayInPartition,
 }
 
 /// What a call of the scheduler did that its caller must act on.
@@ -152,6 +169,11 @@ impl Sched {
 
     fn app_mut(&mut self, app: AppIdx) -> Option<&mut App> {
         self.apps.get_mut(app.at())?.as_mut()
+    }
+
+    /// `yarn.cluster.max-application-priority`, for applications that come from now on.
+    pub fn set_max_application_priority(&mut self, most: i32) {
+        self.conf.max_application_priority = most;
     }
 
     /// Smallest container.

@@ -220,6 +220,16 @@ impl Sched {
         }
     }
 
+    /// The largest container that a present node could hold and that may be asked for.
+    pub fn maximum_capability(&self) -> Resource {
+        let configured = self.conf.types.maximum_allocation();
+        if self.nodes.usable == 0 {
+            configured
+        } else {
+            configured.min(self.nodes.largest())
+        }
+    }
+
     /// The partitions' totals are summed up again and everything that hangs on them follows.
     pub(super) fn nodes_changed(&mut self) {
         for idx in 0..self.labels.len() {

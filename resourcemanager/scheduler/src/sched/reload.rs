@@ -43,6 +43,8 @@ impl Sched {
             grown_at: 1,
             stirred: false,
             told: Vec::new(),
+            #[cfg(feature = "mutants")]
+            mutant: None,
         };
         sched.merge(&queues, &[])?;
         sched.cluster_changed();

@@ -108,6 +108,27 @@ pub struct QueueFigures {
     pub maximum_allocation: Resource,
 }
 
+/// What an application holds and wants, all partitions together.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct AppUsage {
+    /// Held by containers.
+    pub used: Resource,
+    /// Containers held.
+    pub used_containers: u32,
+    /// Held by reservations.
+    pub reserved: Resource,
+    /// Reservations.
+    pub reserved_containers: u32,
+    /// Outstanding.
+    pub pending: Resource,
+    /// Containers outstanding.
+    pub pending_containers: u32,
+    /// Held, as percent of what its queue is guaranteed.
+    pub queue_percent: f32,
+    /// Held, as percent of the cluster.
+    pub cluster_percent: f32,
+}
+
 /// One container of an application.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ContainerFigures {
@@ -327,6 +348,39 @@ impl Sched {
             *left = left.minus(within);
         }
         sum
+    }
+
+    /// What an application holds and wants.
+    pub fn app_usage(&self, app: AppIdx) -> AppUsage {
+        let Some(a) = self.app(app) else {
+            return AppUsage::default();
+        };
+        let (calc, types) = (self.conf.calculator, &self.conf.types);
+        let cluster = self.cluster_total();
+        let used = a.used.sum();
+        let q = self.tree.get(a.queue);
+        let guaranteed = (0..self.labels.len()).fold(Resource::ZERO, |sum, l| {
+            sum.plus(q.guaranteed(LabelIdx(u8::try_from(l).unwrap_or(u8::MAX))))
+        });
+        let percent = |of| {
+            let share = calc.divide(used, of, cluster, types) * 100.0;
+            if share.is_finite() { share } else { 0.0 }
+        };
+        AppUsage {
+            used,
+            used_containers: a.live,
+            reserved: a.reserved.sum(),
+            reserved_containers: count(a.reservations.values().map(BTreeMap::len).sum()),
+            pending: a.counted.sum(),
+            pending_containers: a.counted_containers,
+            queue_percent: percent(guaranteed),
+            cluster_percent: percent(cluster),
+        }
+    }
+
+    /// Priority of an application after clamping.
+    pub fn priority(&self, app: AppIdx) -> i32 {
+        self.app(app).map_or(0, |a| a.priority)
     }
 
     /// An application.

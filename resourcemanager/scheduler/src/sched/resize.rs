@@ -10,7 +10,7 @@ use super::{
     Sched,
     app::Turn,
     ask::{ANY, Ask, AskKey},
-    ids::{AppIdx, ContainerIdx, LabelIdx, QueueIdx},
+    ids::{AppIdx, ContainerIdx, QueueIdx},
     validate::shown_labels,
 };
 use crate::reject::{Reject, RejectKind};
@@ -215,11 +215,5 @@ impl Sched {
         self.reorder(app);
         self.stirred = true;
         priority
-    }
-
-    /// The label of a container's node.
-    pub(super) fn label_at(&self, container: ContainerIdx) -> LabelIdx {
-        let node = self.containers.get(container).map(|c| c.node);
-        node.and_then(|n| self.label_of(n)).unwrap_or_default()
     }
 }

@@ -8,7 +8,6 @@ use yarn_types::{Millis, QueueState, Resource};
 
 use super::{
     ids::{AppIdx, LabelIdx, QueueIdx, UserIdx},
-    label::PerLabel,
     policy::AppOrder,
     users::{LeafUser, UserSums},
 };
@@ -143,13 +142,6 @@ impl Queue {
     pub fn maximum(&self, label: LabelIdx) -> Resource {
         self.share(label).effective_max
     }
-
-    /// Held in all partitions.
-    pub fn used(&self) -> Resource {
-        self.usage
-            .iter()
-            .fold(Resource::ZERO, |sum, u| sum.plus(u.used))
-    }
 }
 
 /// All queues. The root is the first slot.
@@ -269,6 +261,3 @@ impl Tree {
         }
     }
 }
-
-/// Amounts of one user or application by partition.
-pub(super) type ByLabel = PerLabel;

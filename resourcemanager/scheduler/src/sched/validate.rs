@@ -14,27 +14,27 @@ use super::{
 use crate::conf::{AccessibleLabels, QueueConf};
 use crate::reject::{Reject, RejectKind};
 
-/// One line of an allocate call as the client sent it.
-#[derive(Clone, PartialEq, Debug)]
+/// One `ResourceRequest` as the client sent it.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RawAsk {
-    /// Its priority.
+    /// Larger is less urgent.
     pub priority: i32,
-    /// `allocation_request_id`.
-    pub request_id: i64,
-    /// A host, a rack or [`ANY`].
+    /// Client's own key, echoed in the container; -1 or 0 when unused.
+    pub allocation_request_id: i64,
+    /// [`ANY`], a host or a rack (begins with `/`).
     pub place: Arc<str>,
-    /// Size of each container.
-    pub size: Resource,
-    /// Containers wanted, absolute.
+    /// Size of one container.
+    pub capability: Resource,
+    /// Containers outstanding for this key: replaces the earlier number.
     pub count: i32,
-    /// `relax_locality`.
-    pub relax: bool,
-    /// `node_label_expression`, when given.
+    /// Whether the next wider place may be used.
+    pub relax_locality: bool,
+    /// Node label expression, when given.
     pub label: Option<String>,
-    /// A resource type that this cluster does not have, when one was named.
-    pub unknown_resource: Option<String>,
-    /// `ExecutionType.OPPORTUNISTIC`.
+    /// Asked as OPPORTUNISTIC.
     pub opportunistic: bool,
+    /// A resource type that the RM does not know was asked with a value above 0: its name.
+    pub unknown_resource: Option<String>,
 }
 
 /// A queue's accessible labels as Hadoop prints them.
@@ -113,13 +113,13 @@ impl Sched {
         Ok(Ask {
             key: AskKey {
                 priority: ask.priority,
-                request_id: ask.request_id,
+                request_id: ask.allocation_request_id,
                 update: None,
             },
             place: Arc::clone(&ask.place),
-            size: self.validate_size(queue, ask.size)?,
+            size: self.validate_size(queue, ask.capability)?,
             count: ask.count,
-            relax: ask.relax,
+            relax: ask.relax_locality,
             label: self.validate_label(queue, ask.label.as_deref(), &ask.place)?,
         })
     }

@@ -9,7 +9,6 @@ use crate::conf::LeafOrder;
 use crate::sched::{
     Sched,
     ids::{AppIdx, LabelIdx, QueueIdx},
-    policy::AppOrder,
 };
 
 impl Sched {
@@ -136,10 +135,5 @@ impl Sched {
         let used = q.usage(label).used;
         calc.compare(used, guaranteed, self.cluster_total(), types)
             .is_lt()
-    }
-
-    /// The place of an application among the active ones of its leaf.
-    pub(super) fn order_of(&self, app: AppIdx) -> AppOrder {
-        self.app(app).map_or_else(AppOrder::default, |a| a.order)
     }
 }
