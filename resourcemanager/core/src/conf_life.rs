@@ -2,9 +2,37 @@
 //! May touch: `yarn_types::Lookup`.
 //! Must not: read files; know queues (that is [`crate::conf`]).
 
+use std::hash::{Hash, Hasher};
+
 use yarn_types::{Lookup, Resource};
 
-use crate::{conf::ConfProblem, num::Share};
+use crate::conf::ConfProblem;
+
+/// A share of something, 0 to 1 as a rule; compared and hashed by its bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Share(pub f32);
+
+impl Share {
+    /// `count` is less than this share of `whole` (`SimpleBlacklistManager`: a float widened to
+    /// double, so that 0.2 of 5 is a little more than 1).
+    pub fn is_above(self, count: usize, whole: usize) -> bool {
+        (count as f64) < f64::from(self.0) * whole as f64
+    }
+}
+
+impl PartialEq for Share {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_bits() == other.0.to_bits()
+    }
+}
+
+impl Eq for Share {}
+
+impl Hash for Share {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
+    }
+}
 
 /// Settings of the life cycles, parsed once at start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -226,6 +226,14 @@ pub struct Submission {
     pub unknown_resource: Option<String>,
 }
 
+impl Submission {
+    /// Label of the ApplicationMaster's container: its own, or the application's.
+    pub fn am_label(&self) -> Option<&str> {
+        let label = self.am_label.as_deref().or(self.label.as_deref());
+        label.map(str::trim).filter(|label| !label.is_empty())
+    }
+}
+
 /// Calls of ApplicationMasterProtocol.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AmRequest {
@@ -276,27 +284,7 @@ pub struct Allocate {
 }
 
 /// One `ResourceRequest`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ask {
-    /// Larger is less urgent; negative is refused.
-    pub priority: i32,
-    /// Client's own key, echoed in the container; -1 or 0 when unused.
-    pub allocation_request_id: i64,
-    /// `*`, a host or a rack (begins with `/`).
-    pub place: Arc<str>,
-    /// Size of one container.
-    pub capability: Resource,
-    /// Containers outstanding for this key: replaces the earlier number.
-    pub count: i32,
-    /// Whether the next wider place may be used.
-    pub relax_locality: bool,
-    /// Node label expression, when given.
-    pub label: Option<String>,
-    /// Asked as OPPORTUNISTIC.
-    pub opportunistic: bool,
-    /// A resource type that the RM does not know was asked with a value above 0: its name.
-    pub unknown_resource: Option<String>,
-}
+pub use crate::sched::RawAsk as Ask;
 
 /// Calls of ResourceTracker.
 #[derive(Clone, PartialEq, Debug)]

@@ -4,10 +4,8 @@
 
 mod admin;
 pub mod app;
-pub mod ask;
 pub mod attempt;
 pub mod check;
-pub mod conf;
 pub mod conf_life;
 pub mod container;
 pub mod digest;
@@ -18,15 +16,12 @@ pub mod liveness;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 pub mod node;
-pub mod num;
 pub mod queries;
-pub mod reject;
 pub mod rm;
-pub mod sched;
 pub mod store;
 pub mod view;
-pub mod why;
 
+pub use capacity_scheduler::{acl, conf, placement, reject, sched};
 pub use effect::{Action, Effect, Reply};
 pub use event::{CallId, Event};
 pub use reject::{Reject, RejectKind};

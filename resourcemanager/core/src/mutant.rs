@@ -11,6 +11,10 @@ pub enum Mutant {
     SkipAncestor,
     /// A release is taken out of the accounts twice.
     DoubleRelease,
+    /// A reservation that is given up stays in its queue's accounts.
+    KeepReservation,
+    /// A container's use stays in its old partition when its node changes it.
+    StayInPartition,
     /// What was granted since the master's last answer is granted again.
     GrantAgain,
     /// The end of a container is not told to its master.
@@ -19,9 +23,24 @@ pub enum Mutant {
     FreeAtRelease,
 }
 
+impl Mutant {
+    /// The scheduler's own bug that this is, if any.
+    fn in_scheduler(self) -> Option<crate::sched::Mutant> {
+        use crate::sched::Mutant as S;
+        match self {
+            Self::SkipAncestor => Some(S::SkipAncestor),
+            Self::DoubleRelease => Some(S::DoubleRelease),
+            Self::KeepReservation => Some(S::KeepReservation),
+            Self::StayInPartition => Some(S::StayInPartition),
+            Self::GrantAgain | Self::ForgetEnd | Self::FreeAtRelease => None,
+        }
+    }
+}
+
 impl Rm {
     /// Plants a bug.
     pub fn plant(&mut self, mutant: Mutant) {
-        self.sched.mutant = Some(mutant);
+        self.mutant = Some(mutant);
+        self.sched.mutant = mutant.in_scheduler();
     }
 }

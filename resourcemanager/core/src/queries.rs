@@ -16,7 +16,7 @@ use crate::{
     gpu::NodeGpus,
     node::Node,
     rm::Rm,
-    sched::{AppIdx, NodeIdx},
+    sched::{AppIdx, NodeIdx, QueueFigures},
     view::{
         AppReport, AttemptReport, ClusterMetrics, ContainerReport, GpuReport, NodeReport,
         QueueReport, View,
@@ -123,12 +123,12 @@ impl Rm {
 
     /// Every queue in tree order.
     pub fn queues(&self) -> Vec<QueueReport> {
-        self.sched.queues()
+        self.sched.queues().iter().map(queue_report).collect()
     }
 
     /// A queue by name or path.
     pub fn queue(&self, name_or_path: &str) -> Option<QueueReport> {
-        self.sched.queue(name_or_path)
+        self.sched.queue(name_or_path).as_ref().map(queue_report)
     }
 
     /// Sums over the cluster.
@@ -351,4 +351,35 @@ fn gpu_reports(gpus: &NodeGpus) -> impl Iterator<Item = GpuReport> {
 fn final_status(app: &App) -> FinalStatus {
     let told = app.current().and_then(|attempt| attempt.final_status);
     told.unwrap_or_else(|| app.state.outcome())
+}
+
+/// A queue for readers, in the default partition.
+fn queue_report(q: &QueueFigures) -> QueueReport {
+    let usage = q.usage.first().copied().unwrap_or_default();
+    let percent = |at: usize| q.conf.user_limit_percent(at);
+    QueueReport {
+        name: q.conf.name.clone(),
+        path: q.path.to_string(),
+        parent: q.parent.as_ref().map(ToString::to_string),
+        is_leaf: !q.conf.is_parent,
+        state: q.state,
+        capacity: usage.capacity,
+        maximum_capacity: usage.max_capacity,
+        absolute_capacity: usage.abs_capacity,
+        absolute_maximum_capacity: usage.abs_max_capacity,
+        used_capacity: usage.used_capacity,
+        absolute_used_capacity: usage.abs_used_capacity,
+        used: usage.used,
+        pending: usage.pending,
+        guaranteed: usage.effective_min,
+        maximum: usage.effective_max,
+        active_apps: q.active_apps,
+        pending_apps: q.pending_apps,
+        containers: q.containers,
+        am_used: usage.am_used,
+        am_limit: usage.am_limit,
+        user_limit_percent: percent(0),
+        user_limit_factor: q.conf.user_limit_factor,
+        max_applications: q.max_apps,
+    }
 }

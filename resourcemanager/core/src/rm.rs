@@ -2,7 +2,7 @@
 //! May touch: everything in this crate.
 //! Must not: read a clock or draw a random number (both come with events).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use yarn_types::{ApplicationId, ContainerId, Lookup, Millis, NodeId, Resource, ResourceTypes};
 
@@ -16,7 +16,7 @@ use crate::{
     event::{Decommission, Event, HostLists},
     liveness::{Deadlines, Watched},
     node::{Node, NodeEvent},
-    sched::{AppIdx, Granted, NodeIdx, Sched},
+    sched::{AppIdx, ContainerIdx, NodeIdx, Sched, Told},
     store::{After, StoreQueue},
 };
 
@@ -98,11 +98,17 @@ pub struct Rm {
     pub(crate) dynamic: BTreeMap<NodeId, Resource>,
     /// Live containers.
     pub(crate) containers: BTreeMap<ContainerId, Container>,
+    /// Their ids by their accounts.
+    pub(crate) by_account: BTreeMap<ContainerIdx, ContainerId>,
+    /// Accounts that the scheduler closed itself, until their container ends.
+    pub(crate) released: BTreeSet<ContainerIdx>,
     pub(crate) deadlines: Deadlines,
     /// Allocates to answer after the pass, in order of arrival.
     pub(crate) waiting: Vec<Waiting>,
     pub(crate) passes_held: u32,
-    granted: Vec<Granted>,
+    /// A bug planted by the simulation.
+    #[cfg(feature = "mutants")]
+    pub(crate) mutant: Option<crate::mutant::Mutant>,
 }
 
 impl Rm {
@@ -127,10 +133,13 @@ impl Rm {
             hosts: HostLists::default(),
             dynamic: BTreeMap::new(),
             containers: BTreeMap::new(),
+            by_account: BTreeMap::new(),
+            released: BTreeSet::new(),
             deadlines: Deadlines::default(),
             waiting: Vec::new(),
             passes_held: 0,
-            granted: Vec::new(),
+            #[cfg(feature = "mutants")]
+            mutant: None,
         }
     }
 
@@ -183,12 +192,8 @@ impl Rm {
     /// the pass is used up and there is more to place; serve the inbox and call again.
     pub fn pass(&mut self, now: Millis, effects: &mut Vec<Effect>) -> bool {
         self.now = self.now.max(now);
-        let mut granted = std::mem::take(&mut self.granted);
-        let more = self.sched.pass(self.now, &mut granted);
-        for grant in granted.drain(..) {
-            self.on_granted(&grant, effects);
-        }
-        self.granted = granted;
+        let more = self.sched.pass(self.now);
+        self.on_told(effects);
         if more && self.passes_held < PASSES_HELD_MAX && !self.waiting.is_empty() {
             self.passes_held += 1;
         } else {
@@ -196,6 +201,23 @@ impl Rm {
             self.answer_waiting(effects);
         }
         more
+    }
+
+    /// What the scheduler did since it was last asked.
+    pub(crate) fn on_told(&mut self, out: &mut Vec<Effect>) {
+        for told in self.sched.take_told() {
+            match told {
+                Told::Granted(granted) => self.on_granted(&granted, out),
+                Told::Preempt { container, .. } => self.on_preempt(container),
+                Told::Kill {
+                    container,
+                    released,
+                    ..
+                } => self.on_preempted(container, released, out),
+                // a change of size is refused before it reaches the scheduler
+                Told::Resized { .. } | Told::Runnable(_) => {}
+            }
+        }
     }
 
     /// When the next Tick is due: the earliest deadline or locality wait.

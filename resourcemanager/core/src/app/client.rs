@@ -13,9 +13,15 @@ use crate::{
     event::{CallId, ClientRequest, SignalCommand, Submission},
     reject::{Reject, RejectKind},
     rm::Rm,
-    sched::AppIdx,
+    sched::{AppIdx, Submitted},
     store::After,
 };
+
+/// The queue that a client means: without a name, `default`.
+fn queue_name(asked: &str) -> &str {
+    let name = asked.trim();
+    if name.is_empty() { "default" } else { name }
+}
 
 impl Rm {
     pub(crate) fn on_client(
@@ -87,21 +93,12 @@ impl Rm {
                 format!("Unknown resource name {name} asked for the ApplicationMaster of {id}"),
             ));
         }
-        if !submission.unmanaged {
-            let label = submission.am_label.as_ref().or(submission.label.as_ref());
-            if let Some(label) = label.filter(|label| !label.trim().is_empty()) {
-                return Err(Reject::new(
-                    RejectKind::InvalidLabelResourceRequest,
-                    format!(
-                        "Invalid resource request, node label not enabled but request contains \
-                         label expression {label}"
-                    ),
-                ));
-            }
-        }
         let idx = AppIdx(self.next_app);
         if !submission.unmanaged {
-            submission.am_resource = self.sched.validate_am(idx, submission.am_resource)?;
+            let queue = queue_name(&submission.queue);
+            let size = submission.am_resource;
+            let (size, _) = self.sched.validate_am(queue, size, submission.am_label())?;
+            submission.am_resource = size;
         }
         self.next_app += 1;
         let seq = self.store.push(After::AppSaved(id));
@@ -120,8 +117,7 @@ impl Rm {
         } else {
             asked.min(self.conf.am_global_max_attempts)
         };
-        let path = submission.queue.trim();
-        let path = if path.is_empty() { "default" } else { path };
+        let path = queue_name(&submission.queue);
         App {
             state: AppState::NewSaving,
             seen_before: ApplicationState::NewSaving,
@@ -159,25 +155,30 @@ impl Rm {
         if !app.step(AppEvent::Saved) {
             return;
         }
-        let (queue, user) = (app.submission.queue.clone(), app.submission.user.clone());
-        let admitted = self
-            .sched
-            .submit(idx, &queue, &user, app.submission.priority, id);
-        if let Err(reject) = admitted {
-            self.end_app(
-                idx,
-                AppEvent::Rejected,
-                AppState::Failed,
-                reject.message,
-                out,
-            );
-            return;
-        }
+        let submitted = Submitted {
+            id,
+            queue: queue_name(&app.submission.queue).to_owned(),
+            user: app.submission.user.clone(),
+            priority: app.submission.priority,
+        };
+        let priority = match self.sched.submit(idx, &submitted) {
+            Ok(priority) => priority,
+            Err(reject) => {
+                self.end_app(
+                    idx,
+                    AppEvent::Rejected,
+                    AppState::Failed,
+                    reject.message,
+                    out,
+                );
+                return;
+            }
+        };
         app.scheduled = true;
         app.step(AppEvent::Accepted);
-        app.priority = self.sched.priority(idx);
+        app.priority = priority;
         if let Some(path) = self.sched.queue_of(idx) {
-            path.clone_into(&mut app.queue);
+            app.queue = path.to_string();
         }
         self.start_attempt(idx, out);
     }

@@ -13,7 +13,7 @@ use crate::{
     node::next_response_id,
     reject::{Reject, RejectKind},
     rm::Rm,
-    sched::AppIdx,
+    sched::{self, AppIdx},
 };
 
 /// A call of `allocate` that is answered after the pass.
@@ -223,7 +223,7 @@ impl Rm {
         }
         let served = attempt.state.is_served();
         self.ping_served(id);
-        self.validate_allocate(idx, id, &mut request)?;
+        let mut asks = self.validate_allocate(idx, id, &mut request)?;
         let update_errors = self.refuse_updates(&request);
         let response_id = next_response_id(last);
         self.confirm_told(id, response_id);
@@ -238,9 +238,9 @@ impl Rm {
                 }
             }
             self.avoid_places(idx, id, &request);
-            self.discount_undelivered(idx, &mut request);
-            if !request.asks.is_empty() {
-                self.sched.update_asks(self.now, idx, &request.asks);
+            self.discount_undelivered(idx, &mut asks);
+            if !asks.is_empty() {
+                self.sched.update_asks(self.now, idx, &asks);
             }
         }
         Ok(WaitingFor::Answer {
@@ -263,9 +263,9 @@ impl Rm {
 
     /// Counts in a call are absolute, as of the last answer that the ApplicationMaster read. What
     /// was granted since is on its way with this call's answer and must not be granted again.
-    fn discount_undelivered(&self, idx: AppIdx, request: &mut Allocate) {
+    fn discount_undelivered(&self, idx: AppIdx, asks: &mut [sched::Ask]) {
         #[cfg(feature = "mutants")]
-        if self.sched.mutant == Some(crate::mutant::Mutant::GrantAgain) {
+        if self.mutant == Some(crate::mutant::Mutant::GrantAgain) {
             return;
         }
         let attempt = self.apps.get(&idx).and_then(|app| app.attempts.last());
@@ -279,10 +279,10 @@ impl Rm {
             .filter_map(|c| self.containers.get(c));
         for container in undelivered {
             let node = &self.nodes[container.node.at()];
-            for ask in &mut request.asks {
-                let same_key = ask.priority == container.priority
-                    && ask.allocation_request_id == container.allocation_request_id
-                    && ask.capability == container.resource;
+            for ask in asks.iter_mut() {
+                let same_key = ask.key.priority == container.priority
+                    && ask.key.request_id == container.allocation_request_id
+                    && ask.size == container.resource;
                 let same_place =
                     *ask.place == *"*" || ask.place == node.id.host || ask.place == node.rack;
                 if same_key && same_place {
@@ -308,7 +308,7 @@ impl Rm {
         idx: AppIdx,
         id: ApplicationAttemptId,
         request: &mut Allocate,
-    ) -> Result<(), Reject> {
+    ) -> Result<Vec<sched::Ask>, Reject> {
         if request.scheduling_requests {
             return Err(Reject::new(
                 RejectKind::Yarn,
@@ -329,7 +329,7 @@ impl Rm {
                 ask.label = Some(label.clone());
             }
         }
-        self.sched.validate_asks(idx, &mut request.asks)?;
+        let asks = self.sched.validate_asks(idx, &request.asks)?;
         if request
             .blacklist_additions
             .iter()
@@ -351,7 +351,7 @@ impl Rm {
                 ),
             ));
         }
-        Ok(())
+        Ok(asks)
     }
 
     /// Changing a container's size or execution type is not built yet: each request is refused

@@ -67,9 +67,11 @@ impl Rm {
             self.store_attempt(id, None, out);
         } else {
             let am = app.submission.am_resource;
+            let label = app.submission.am_label().and_then(|l| self.sched.label(l));
             let avoided = self.am_avoids(idx);
             self.sched.avoid_for_am(idx, &avoided);
-            self.sched.start_attempt(now, idx, Some(am));
+            self.sched
+                .start_attempt(now, idx, Some((am, label.unwrap_or_default())));
         }
     }
 

@@ -59,7 +59,7 @@ impl Rm {
             .grant_devices(granted.node, id, granted.resource)
             .is_none()
         {
-            self.sched.release(granted.alloc);
+            self.sched.release(granted.container);
             let text = format!("{id} is taken back: its node has too few free devices");
             out.push(Effect::now(Action::Note(Note::Text(text))));
             return;
@@ -76,15 +76,16 @@ impl Rm {
                 state: HeldState::Allocated,
                 app: granted.app,
                 node: granted.node,
-                alloc: granted.alloc,
+                alloc: granted.container,
                 resource: granted.resource,
-                priority: granted.priority,
-                allocation_request_id: granted.allocation_request_id,
+                priority: granted.key.priority,
+                allocation_request_id: granted.key.request_id,
                 is_am: granted.is_am,
                 granted_at: now,
                 created_wall_ms: wall,
             },
         );
+        self.by_account.insert(granted.container, id);
         let node = &mut self.nodes[granted.node.at()];
         node.containers.insert(id);
         out.push(Effect::now(Action::Note(Note::Granted {
@@ -100,7 +101,7 @@ impl Rm {
 
     /// A grant that nobody waits for; its node's room for devices is as before.
     fn take_back(&mut self, granted: &Granted) {
-        self.sched.release(granted.alloc);
+        self.sched.release(granted.container);
         self.gpus_changed(granted.node);
     }
 
@@ -165,7 +166,9 @@ impl Rm {
             return false;
         };
         self.deadlines.remove(Watched::Container(id));
-        let released = self.sched.release(container.alloc);
+        self.by_account.remove(&container.alloc);
+        let released = self.sched.release(container.alloc)
+            || self.released.remove(&container.alloc);
         assert!(
             released,
             "container {id} was not in the scheduler's account"
@@ -180,7 +183,7 @@ impl Rm {
         if let Some(gpus) = &mut node.gpus {
             gpus.ended(id);
             #[cfg(feature = "mutants")]
-            if self.sched.mutant == Some(crate::mutant::Mutant::FreeAtRelease) {
+            if self.mutant == Some(crate::mutant::Mutant::FreeAtRelease) {
                 gpus.completed(id);
             }
             self.gpus_changed(container.node);
@@ -203,7 +206,7 @@ impl Rm {
         } else if let Some(attempt) = app.attempts.last_mut() {
             attempt.outbox.granted.retain(|granted| *granted != id);
             #[cfg(feature = "mutants")]
-            if self.sched.mutant == Some(crate::mutant::Mutant::ForgetEnd) {
+            if self.mutant == Some(crate::mutant::Mutant::ForgetEnd) {
                 return true;
             }
             if attempt.state.is_final() {

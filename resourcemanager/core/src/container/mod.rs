@@ -2,12 +2,13 @@
 //! May touch: `Rm`, through the handlers of this folder.
 //! Must not: keep ended containers, or change an account except through `sched`.
 
+mod change;
 mod hold;
 mod state;
 
 use yarn_types::{ContainerId, Millis, Resource};
 
-use crate::sched::{AllocIdx, AppIdx, NodeIdx};
+use crate::sched::{AppIdx, ContainerIdx, NodeIdx};
 
 pub(crate) use hold::Ended;
 pub use state::{EndCause, HeldEvent, HeldState};
@@ -24,7 +25,7 @@ pub struct Container {
     /// Where.
     pub node: NodeIdx,
     /// The scheduler's account of it.
-    pub alloc: AllocIdx,
+    pub alloc: ContainerIdx,
     /// Its size.
     pub resource: Resource,
     /// Priority of its ask.

@@ -13,7 +13,7 @@ use crate::{
     event::{CallId, Heartbeat, NodeContainer, NodeHealth, NodeRegistration, NodeRequest},
     liveness::Watched,
     rm::Rm,
-    sched::NodeIdx,
+    sched::{LabelIdx, NodeIdx},
 };
 
 impl Rm {
@@ -149,7 +149,8 @@ impl Rm {
                 decommissioning: node.decommissioning.take(),
                 ..new_node(r)
             };
-            self.sched.add_node(idx, &r.node, &r.rack, total);
+            self.sched
+                .add_node(idx, &r.node.host, &r.rack, total, LabelIdx::DEFAULT);
         } else {
             if node.total != total {
                 self.sched.set_total(idx, total);
