@@ -11,12 +11,20 @@ use crate::{
 
 impl Rm {
     pub(crate) fn on_admin(&mut self, call: CallId, request: AdminRequest, out: &mut Vec<Effect>) {
-        let reply = self.admin(request, out).map(|()| Box::new(Reply::Done));
-        out.push(Effect::now(Action::Reply { call, reply }));
+        let done = self.admin(request, out);
+        let seq = done.as_ref().ok().copied().flatten();
+        let reply = done.map(|_| Box::new(Reply::Done));
+        out.push(Effect::once_stored(seq, Action::Reply { call, reply }));
     }
 
-    fn admin(&mut self, request: AdminRequest, out: &mut Vec<Effect>) -> Result<(), Reject> {
+    /// The record that the answer must wait for, if any.
+    fn admin(
+        &mut self,
+        request: AdminRequest,
+        out: &mut Vec<Effect>,
+    ) -> Result<Option<u64>, Reject> {
         match request {
+            AdminRequest::Labels(change) => return self.change_labels(change, out).map(Some),
             AdminRequest::RefreshNodes { lists, how } => self.refresh_nodes(lists, how, out),
             AdminRequest::DecommissionNow => self.decommission_now(out),
             AdminRequest::UpdateNodeResource(options) => {
@@ -30,7 +38,7 @@ impl Rm {
                 self.sched.set_max_application_priority(most);
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Nodes that register from now on offer what dynamic-resources.xml says.

@@ -59,6 +59,7 @@ impl Rm {
         self.completed.hash(&mut fnv);
         self.nodes.hash(&mut fnv);
         self.hosts.hash(&mut fnv);
+        self.labels.hash(&mut fnv);
         self.containers.hash(&mut fnv);
         self.deadlines.hash(&mut fnv);
         self.waiting.hash(&mut fnv);

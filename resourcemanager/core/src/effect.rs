@@ -11,6 +11,7 @@ use yarn_types::{
 
 use crate::{
     event::{CallId, SignalCommand},
+    labels::NodeLabels,
     reject::Reject,
     view::NodeReport,
 };
@@ -111,6 +112,13 @@ pub enum Record {
         /// In words.
         diagnostics: String,
     },
+    /// The node labels are these from now on.
+    Labels {
+        /// Names and whether they are exclusive.
+        labels: Vec<(Arc<str>, bool)>,
+        /// Which hosts and nodes have them.
+        nodes: NodeLabels,
+    },
     /// An application ended.
     AppEnded {
         /// Which application.
@@ -173,6 +181,8 @@ pub enum Reply {
     Unregistered(bool),
     /// `registerNodeManager`; the shell adds keys, rm_identifier and version.
     NodeRegistered {
+        /// The labels that it sent were taken (`areNodeLabelsAcceptedByRM`).
+        labels_accepted: bool,
         /// Number of the last GPU change applied, for a node that sent a list of devices.
         gpu_seq: Option<u64>,
         /// What the node must do.
@@ -276,6 +286,8 @@ pub struct Completed {
 /// Body of the answer to `nodeHeartbeat`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HeartbeatReply {
+    /// The labels that it sent were taken (`areNodeLabelsAcceptedByRM`).
+    pub labels_accepted: bool,
     /// Next response id.
     pub response_id: i32,
     /// What the node must do.

@@ -2,7 +2,10 @@
 //! May touch: `yarn-types`.
 //! Must not: carry bytes of the wire, secrets or launch contexts (the shell keeps those by id).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use yarn_types::{
     ApplicationAttemptId, ApplicationId, ContainerId, ContainerState, FinalStatus, NodeId,
@@ -10,7 +13,7 @@ use yarn_types::{
     gpu::{DeviceChange, DeviceGrant, DeviceReport},
 };
 
-use crate::conf::QueuesConf;
+use crate::{conf::QueuesConf, labels::NodeLabels};
 
 /// Who waits for an answer; the shell's table maps it to the connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -81,6 +84,13 @@ pub enum Event {
     },
     /// The shell, at start: the include/exclude lists, hosts that may register, hosts that must go.
     Hosts(HostLists),
+    /// The shell, at start and before any node registers: the node labels that the store kept.
+    Labels {
+        /// Names and whether they are exclusive.
+        labels: Vec<(Arc<str>, bool)>,
+        /// Which hosts and nodes have them.
+        nodes: NodeLabels,
+    },
     /// The shell, at start: what dynamic-resources.xml says of nodes that are still to register.
     DynamicResources(Vec<NodeOption>),
     /// A call of ResourceManagerAdministrationProtocol, refused or done as a whole.
@@ -110,6 +120,42 @@ pub enum AdminRequest {
     RefreshNodesResources(Vec<NodeOption>),
     /// `refreshClusterMaxPriority`: the highest priority of an application from now on.
     ClusterMaxPriority(i32),
+    /// Calls that change node labels; answered once stored.
+    Labels(LabelRequest),
+}
+
+/// A change of node labels.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LabelRequest {
+    /// `addToClusterNodeLabels`: names and whether they are exclusive.
+    Add(Vec<(Arc<str>, bool)>),
+    /// `removeFromClusterNodeLabels`.
+    Remove(BTreeSet<Arc<str>>),
+    /// `replaceLabelsOnNodes`.
+    Replace {
+        /// The new labels of hosts and nodes; without one they go to the default partition.
+        nodes: Vec<(LabelTarget, BTreeSet<Arc<str>>)>,
+        /// Nodes that are not there are refused.
+        known_only: bool,
+    },
+}
+
+/// What a label is given to.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum LabelTarget {
+    /// Every node of a host (port 0 on the wire).
+    Host(Arc<str>),
+    /// One node.
+    Node(NodeId),
+}
+
+impl std::fmt::Display for LabelTarget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Host(host) => write!(f, "{host}:0"),
+            Self::Node(node) => write!(f, "{node}"),
+        }
+    }
 }
 
 /// `DecommissionType` of a refresh of the lists.
@@ -319,6 +365,8 @@ pub struct NodeRegistration {
     pub running_apps: Vec<ApplicationId>,
     /// Its health, when it sent a status.
     pub health: Option<NodeHealth>,
+    /// Its labels as it says itself, when it says any (`nodeLabels`).
+    pub labels: Option<BTreeSet<Arc<str>>>,
     /// Its devices with the number of the change that the list stands for, when it sent a list.
     pub gpus: Option<(u64, Vec<DeviceReport>)>,
 }
@@ -334,6 +382,8 @@ pub struct Heartbeat {
     pub containers: Vec<NodeContainer>,
     /// Its health.
     pub health: NodeHealth,
+    /// Its labels as it says itself, when they changed.
+    pub labels: Option<BTreeSet<Arc<str>>>,
     /// Changes of its devices that were not echoed, with the number of the last, when it sends any.
     pub gpus: Option<(u64, Vec<DeviceChange>)>,
 }

@@ -12,6 +12,7 @@ pub mod digest;
 pub mod effect;
 pub mod event;
 pub mod gpu;
+pub mod labels;
 pub mod liveness;
 #[cfg(feature = "mutants")]
 pub mod mutant;

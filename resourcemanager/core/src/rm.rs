@@ -14,6 +14,7 @@ use crate::{
     container::{Container, EndCause, Ended},
     effect::{Action, Effect, Reply},
     event::{Decommission, Event, HostLists},
+    labels::NodeLabels,
     liveness::{Deadlines, Watched},
     node::{Node, NodeEvent},
     sched::{AppIdx, ContainerIdx, NodeIdx, Sched, Told},
@@ -94,6 +95,7 @@ pub struct Rm {
     pub(crate) nodes: Vec<Node>,
     pub(crate) node_by_id: BTreeMap<NodeId, NodeIdx>,
     pub(crate) hosts: HostLists,
+    pub(crate) labels: NodeLabels,
     /// What dynamic-resources.xml says, by node.
     pub(crate) dynamic: BTreeMap<NodeId, Resource>,
     /// Live containers.
@@ -131,6 +133,7 @@ impl Rm {
             nodes: Vec::new(),
             node_by_id: BTreeMap::new(),
             hosts: HostLists::default(),
+            labels: NodeLabels::default(),
             dynamic: BTreeMap::new(),
             containers: BTreeMap::new(),
             by_account: BTreeMap::new(),
@@ -183,6 +186,7 @@ impl Rm {
                 self.on_am_launch_failed(attempt, diagnostics, effects);
             }
             Event::Hosts(lists) => self.refresh_nodes(lists, Decommission::Normal, effects),
+            Event::Labels { labels, nodes } => self.recover_labels(&labels, nodes),
             Event::DynamicResources(options) => self.remember_dynamic(options),
             Event::Admin { call, request } => self.on_admin(call, request, effects),
         }
@@ -278,6 +282,7 @@ impl Rm {
                 After::AttemptSaved(attempt) => self.on_attempt_saved(attempt, out),
                 After::AttemptEndSaved(attempt) => self.on_attempt_end_saved(attempt, out),
                 After::AppEndSaved(app) => self.on_app_end_saved(app, out),
+                After::LabelsSaved => {}
             }
         }
     }

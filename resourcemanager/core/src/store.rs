@@ -17,6 +17,8 @@ pub enum After {
     AttemptEndSaved(ApplicationAttemptId),
     /// The application may end.
     AppEndSaved(ApplicationId),
+    /// Nothing but the answer waits for it.
+    LabelsSaved,
 }
 
 /// Records on their way to the store, oldest first.

@@ -2,7 +2,7 @@
 //! May touch: `Rm`.
 //! Must not: know keys or the wire (the shell adds those).
 
-use std::{cmp::Ordering, collections::BTreeSet};
+use std::{cmp::Ordering, collections::BTreeSet, sync::Arc};
 
 use yarn_types::{ApplicationId, ContainerId, ContainerState, NodeId, NodeState};
 
@@ -13,7 +13,7 @@ use crate::{
     event::{CallId, Heartbeat, NodeContainer, NodeHealth, NodeRegistration, NodeRequest},
     liveness::Watched,
     rm::Rm,
-    sched::{LabelIdx, NodeIdx},
+    sched::NodeIdx,
 };
 
 impl Rm {
@@ -42,6 +42,7 @@ impl Rm {
                 diagnostics,
                 resource: None,
                 gpu_seq: None,
+                labels_accepted: false,
             };
         }
         let healthy = r.health.as_ref().is_none_or(|h| h.healthy);
@@ -53,6 +54,7 @@ impl Rm {
             self.nodes.push(new_node(&r));
             idx
         };
+        let (labels_accepted, refused) = self.says_labels(&r.node, r.labels.as_ref(), out);
         self.refresh_node(idx, &r, healthy, out);
         self.deadlines
             .set(Watched::Node(idx), self.now.plus(self.conf.nm_expiry_ms));
@@ -73,9 +75,26 @@ impl Rm {
         }
         Reply::NodeRegistered {
             action: NodeAction::Normal,
-            diagnostics: String::new(),
+            diagnostics: refused,
             resource: self.dynamic.get(&r.node).copied(),
             gpu_seq: self.gpu_seq(idx),
+            labels_accepted,
+        }
+    }
+
+    /// Whether the labels that a node sent were taken, and why not.
+    fn says_labels(
+        &mut self,
+        node: &NodeId,
+        labels: Option<&BTreeSet<Arc<str>>>,
+        out: &mut Vec<Effect>,
+    ) -> (bool, String) {
+        let Some(labels) = labels else {
+            return (false, String::new());
+        };
+        match self.node_says_label(node, labels, out) {
+            Ok(()) => (true, String::new()),
+            Err(reject) => (false, reject.message),
         }
     }
 
@@ -149,8 +168,9 @@ impl Rm {
                 decommissioning: node.decommissioning.take(),
                 ..new_node(r)
             };
+            let label = self.partition_of(&r.node);
             self.sched
-                .add_node(idx, &r.node.host, &r.rack, total, LabelIdx::DEFAULT);
+                .add_node(idx, &r.node.host, &r.rack, total, label);
         } else {
             if node.total != total {
                 self.sched.set_total(idx, total);
@@ -298,6 +318,9 @@ impl Rm {
         let more = std::mem::take(&mut node.outbox);
         let told = std::mem::take(&mut node.tell_resource);
         let mut reply = answer(node.response_id, outbox, more);
+        let (accepted, refused) = self.says_labels(&h.node, h.labels.as_ref(), out);
+        (reply.labels_accepted, reply.diagnostics) = (accepted, refused);
+        let node = &mut self.nodes[idx.at()];
         reply.resource = node.admin_total.filter(|_| told);
         reply.gpu_seq = self.gpu_seq(idx);
         self.gpu_cleanup_listed(idx, &reply.containers_to_cleanup);
@@ -423,6 +446,7 @@ fn empty_answer(response_id: i32) -> HeartbeatReply {
         containers_to_signal: Vec::new(),
         gpu_seq: None,
         resource: None,
+        labels_accepted: false,
     }
 }
 
