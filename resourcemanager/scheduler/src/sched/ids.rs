@@ -37,7 +37,8 @@ impl LabelIdx {
 macro_rules! at {
     ($($idx:ty),*) => {
         $(impl $idx {
-            pub(super) fn at(self) -> usize {
+            /// Its position in the arena.
+            pub fn at(self) -> usize {
                 self.0 as usize
             }
         })*

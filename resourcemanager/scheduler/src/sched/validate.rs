@@ -10,6 +10,7 @@ use super::{
     Sched,
     ask::{ANY, Ask, AskKey},
     ids::{AppIdx, LabelIdx, QueueIdx},
+    tree::ROOT,
 };
 use crate::conf::{AccessibleLabels, QueueConf};
 use crate::reject::{Reject, RejectKind};
@@ -61,20 +62,19 @@ impl Sched {
         )
     }
 
-    /// The normalised size and the partition of an ApplicationMaster's container.
+    /// The normalised size and the partition of an ApplicationMaster's container, for an
+    /// application that goes to `queue`; where there is no such queue, as for the cluster.
     ///
     /// # Errors
     /// `InvalidResourceRequest` for a negative amount or one above the maximum allocation,
     /// `InvalidLabelResourceRequest` for a partition that the queue may not use.
     pub fn validate_am(
         &self,
-        app: AppIdx,
+        queue: &str,
         size: Resource,
         label: Option<&str>,
     ) -> Result<(Resource, LabelIdx), Reject> {
-        let Some((queue, _)) = self.place_of(app) else {
-            return Ok((size, LabelIdx::DEFAULT));
-        };
+        let queue = self.tree.find(queue).unwrap_or(ROOT);
         let label = self.validate_label(queue, label, ANY)?;
         Ok((self.validate_size(queue, size)?, label))
     }
