@@ -22,10 +22,7 @@ use crate::{
 
 impl Sched {
     /// A scheduler without nodes and applications.
-    ///
-    /// # Errors
-    /// What of the queues' states contradicts itself: Hadoop's text.
-    pub fn new(conf: SchedConf) -> Result<Self, Reject> {
+    pub fn new(conf: SchedConf) -> Self {
         let queues = conf.queues.clone();
         let mut sched = Self {
             conf,
@@ -46,9 +43,10 @@ impl Sched {
             #[cfg(feature = "mutants")]
             mutant: None,
         };
-        sched.merge(&queues, &[])?;
+        let merged = sched.merge(&queues, &[]);
+        debug_assert!(merged.is_ok(), "the configuration was validated: {merged:?}");
         sched.cluster_changed();
-        Ok(sched)
+        sched
     }
 
     /// Replaces the hierarchy; queues of the same path keep their use, demand and applications.
