@@ -44,7 +44,10 @@ impl Sched {
             mutant: None,
         };
         let merged = sched.merge(&queues, &[]);
-        debug_assert!(merged.is_ok(), "the configuration was validated: {merged:?}");
+        debug_assert!(
+            merged.is_ok(),
+            "the configuration was validated: {merged:?}"
+        );
         sched.cluster_changed();
         sched
     }
