@@ -104,7 +104,7 @@ impl Sched {
         for idx in gone {
             self.remove_with_children(idx);
         }
-        self.refresh_dynamic(queues, &slots);
+        self.refresh_dynamic(queues, &slots)?;
         self.order_children(queues, &slots);
         self.take_states(old)
     }
