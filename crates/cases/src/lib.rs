@@ -4,11 +4,13 @@
 
 pub mod case;
 pub mod facts;
+pub mod inproc;
 pub mod known;
 pub mod placement;
 pub mod report;
 pub mod scenario;
 pub mod snapshot;
+pub mod snapshot_run;
 pub mod steps;
 pub mod target;
 pub mod value;

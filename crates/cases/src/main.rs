@@ -11,9 +11,11 @@ use anyhow::{Context, bail};
 use clap::{Parser, ValueEnum};
 use sched_cases::{
     case::{Body, Case, Way},
+    inproc::InProcess,
     known::{self, Reasons},
     placement,
     report::Failure,
+    scenario, snapshot_run, vector,
 };
 
 /// Runs case files or folders of them. Prints one line for each failing case, then
@@ -139,7 +141,15 @@ fn count(tally: &mut Tally, case: &Case, wrong: &Reasons, failures: &[Failure]) 
 fn run_case(case: &Case, args: &Args) -> anyhow::Result<Vec<Failure>> {
     let mut failures = match &case.body {
         Body::Placement(body) => placement::run(body),
-        Body::Vectors(_) | Body::Snapshot(_) | Body::Scenario(_) => bail!("no"),
+        Body::Vectors(body) => vector::run(body),
+        Body::Snapshot(body) => snapshot_run::run(body),
+        Body::Scenario(body) => match args.via {
+            Via::Inproc => {
+                let mut target = InProcess::new(args.mode == Mode::Event);
+                scenario::run(body, &mut target, args.all)
+            }
+            Via::Rpc | Via::Stock => bail!("not built yet"),
+        },
     };
     if !args.all {
         failures.truncate(1);

@@ -179,7 +179,7 @@ impl Configuration {
     /// # Errors
     /// No unit or no number.
     pub fn storage_size(&self, key: &str, default_bytes: f64) -> Result<f64, Problem> {
-        let Some(text) = self.get_trimmed(key)? else {
+        let Some(text) = self.get(key)?.filter(|text| !java_trim(text).is_empty()) else {
             return Ok(default_bytes);
         };
         parse_storage_size(&text).ok_or_else(|| {
@@ -272,15 +272,69 @@ pub(crate) fn parse_bool(text: &str) -> Option<bool> {
     text.eq_ignore_ascii_case("false").then_some(false)
 }
 
+/// `Float.parseFloat`.
 pub(crate) fn parse_float(text: &str) -> Option<f32> {
+    match java_number(text)? {
+        Number::Decimal(number) => number.parse().ok(),
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "one rounding more than Java's, far below what any key tells apart"
+        )]
+        Number::Hex(value) => Some(value as f32),
+    }
+}
+
+/// `Double.parseDouble`.
+fn parse_double(text: &str) -> Option<f64> {
+    match java_number(text)? {
+        Number::Decimal(number) => number.parse().ok(),
+        Number::Hex(value) => Some(value),
+    }
+}
+
+enum Number<'t> {
+    /// What Rust reads as Java does.
+    Decimal(&'t str),
+    Hex(f64),
+}
+
+/// The grammar of `Double.valueOf`: blanks around it, a sign, digits or `0x…p…`, then at most one
+/// of f F d D.
+fn java_number(text: &str) -> Option<Number<'_>> {
+    let text = java_trim(text);
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     match unsigned {
-        "NaN" | "Infinity" => return text.parse().ok(),
+        "NaN" | "Infinity" => return Some(Number::Decimal(text)),
         _ if unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {}
         _ => return None,
     }
+    let hex = unsigned
+        .strip_prefix("0x")
+        .or_else(|| unsigned.strip_prefix("0X"));
+    if let Some(hex) = hex {
+        let value = hex_float(hex)?;
+        let negative = text.starts_with('-');
+        return Some(Number::Hex(if negative { -value } else { value }));
+    }
     let number = text.strip_suffix(['f', 'F', 'd', 'D']).unwrap_or(text);
-    number.parse().ok()
+    Some(Number::Decimal(number))
+}
+
+/// `1.8p1` behind `0x`: hexadecimal digits, then a power of two in decimal.
+fn hex_float(text: &str) -> Option<f64> {
+    let (digits, power) = text.split_once(['p', 'P'])?;
+    let power = power.strip_suffix(['f', 'F', 'd', 'D']).unwrap_or(power);
+    let power: i32 = power.parse().ok()?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let mut value = 0.0_f64;
+    for digit in whole.chars().chain(fraction.chars()) {
+        value = value.mul_add(16.0, f64::from(digit.to_digit(16)?));
+    }
+    let places = i32::try_from(fraction.len()).ok()?;
+    Some(value * 2.0_f64.powi(power.checked_sub(places.checked_mul(4)?)?))
 }
 
 pub(crate) fn parse_duration_ms(text: &str, unit: TimeUnit) -> Option<i64> {
@@ -329,17 +383,15 @@ fn parse_storage_size(text: &str) -> Option<f64> {
         ("kilobytes", "kb", "k", 1),
         ("bytes", "b", "b", 0),
     ];
-    let text = text.to_ascii_lowercase();
-    let (number, power) = UNITS.iter().find_map(|(long, short, letter, power)| {
-        let number = text
-            .strip_suffix(long)
-            .or_else(|| text.strip_suffix(short))
-            .or_else(|| text.strip_suffix(letter))?;
-        Some((java_trim(number), *power))
+    // Not trimmed before the unit is looked for, so that no blank may follow it.
+    let lower = text.to_ascii_lowercase();
+    let (suffix, power) = UNITS.iter().find_map(|(long, short, letter, power)| {
+        let suffix = [long, short, letter];
+        let suffix = suffix.into_iter().find(|s| lower.ends_with(**s))?;
+        Some((suffix.len(), *power))
     })?;
-    let number: f64 = number
-        .starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'))
-        .then(|| number.parse().ok())??;
+    let number = lower.get(..lower.len().checked_sub(suffix)?)?;
+    let number = parse_double(number)?;
     Some(number * 1024_f64.powi(power))
 }
 

@@ -23,6 +23,7 @@ const BLOB_BYTES_MAX: usize = 256 * 1024;
 
 /// What the cores may depend on.
 const CORE_DEPENDENCIES: &[&str] = &[
+    "capacity-scheduler",
     "yarn-types",
     "smallvec",
     "indexmap",
@@ -80,7 +81,10 @@ impl Scope {
         match self {
             Self::Rust => true,
             Self::Tests => path.ends_with("_test.rs") || path.contains("/tests/"),
-            Self::Cores => path.contains("/core/src/") && !path.ends_with("_test.rs"),
+            Self::Cores => {
+                let core = ["/core/src/", "/scheduler/src/"];
+                core.iter().any(|c| path.contains(c)) && !path.ends_with("_test.rs")
+            }
         }
     }
 }
@@ -152,7 +156,7 @@ impl Tidy {
             self.words(path, &text);
             self.reached(path, all)?;
         }
-        if path.ends_with("core/Cargo.toml") {
+        if path.ends_with("core/Cargo.toml") || path.ends_with("scheduler/Cargo.toml") {
             self.core_dependencies(path, &text);
         }
         Ok(())
@@ -241,11 +245,14 @@ impl Tidy {
                 }
             }
         }
-        let accounts = path.contains("core/src/sched/") && !path.ends_with("_test.rs");
-        let may = ["commit.rs", "reload.rs"].iter().any(|f| path.ends_with(f));
+        let accounts = path.contains("/src/sched/") && !path.ends_with("_test.rs");
+        let may = ["commit.rs", "users.rs", "reload.rs"].iter().any(|f| path.ends_with(f));
         if accounts && !may {
             for (n, line) in text.lines().enumerate() {
-                if line.contains(".used = ") || line.contains(".containers = ") {
+                if [".used = ", ".used += ", ".reserved.add(", ".used.add(", ".containers = "]
+                    .iter()
+                    .any(|change| line.contains(change))
+                {
                     self.found(
                         format!("{path}:{}", n + 1),
                         "only commit.rs changes what is held",

@@ -35,6 +35,32 @@ Heddle reads Hadoop's own files, as Hadoop 3.5 does: same names, same defaults, 
 - **At start** a daemon refuses what it cannot do safely, warns once of features that are not built,
   and names once the keys that Hadoop knows and that change nothing here. Every message names file
   and line.
+
+## Checking a configuration
+
+`resourcemanager --check --config DIR` and `nodemanager --check --config DIR` read everything as a
+start does and open nothing. Each finding is one line, and one without a mark is a refusal:
+
+    FILE:LINE: [warning: |note: ]KEY=VALUE: REASON
+
+| option | what it does |
+|---|---|
+| `--check` | prints the findings and ends |
+| `--print` | with it: first a line of key, effective value and `FILE:LINE`, with tabs between, for each key that is set; secrets are redacted |
+| `--file KIND=FILE` | with it: reads FILE in place of the directory's KIND.xml; KIND is core-site, yarn-site, resource-types, capacity-scheduler or node-resources |
+| `-D KEY=VALUE` | counts as at start |
+
+| exit code | means |
+|---|---|
+| 0 | it would start; there may be warnings and notes |
+| 1 | it would not: a key is refused, or a file cannot be read |
+| 2 | the command line is wrong |
+
+`scripts/check-conf [--kind KIND] [--print] FILE…` asks both daemons, as far as they read that kind of
+file, about single files over an otherwise valid configuration (one queue; memory and vcores, unless
+the file brings types). The kind is that of `--kind`, else of the file's name, else of its folder's
+name, else yarn-site. It exits 0 if every file is accepted, 1 if one is refused or cannot be checked,
+2 where the command line is wrong.
 ";
 
 /// The text of docs/config.md.

@@ -224,18 +224,14 @@ impl Session {
     async fn ask(&mut self, request: &Request) -> Result<Fetched, Failure> {
         let mut line = serde_json::to_string(request).map_err(Failure::of)?;
         line.push('\n');
-        self.input
-            .write_all(line.as_bytes())
-            .await
-            .map_err(Failure::broken)?;
-        self.input.flush().await.map_err(Failure::broken)?;
         let mut answer = String::new();
-        let read = self
-            .output
-            .read_line(&mut answer)
-            .await
-            .map_err(Failure::broken)?;
-        if read == 0 {
+        let read = match self.input.write_all(line.as_bytes()).await {
+            Ok(()) => self.output.read_line(&mut answer).await,
+            // It ended before it was asked: what it said tells more than the closed pipe.
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(0),
+            Err(e) => Err(e),
+        };
+        if read.map_err(Failure::broken)? == 0 {
             let said = (&mut self.said).await.unwrap_or_default();
             let said = said.trim();
             return Err(Failure::broken(format!(

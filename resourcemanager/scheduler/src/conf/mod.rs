@@ -2,23 +2,36 @@
 //! May touch: `yarn_types::Lookup`.
 //! Must not: read files, or take a setting whose behaviour is not built (it is refused by name).
 
+mod check;
 mod cluster;
+mod cluster_read;
+mod labels;
+mod load;
+mod multi_node;
+mod number;
 mod problem;
+mod queue;
+mod read;
+mod refused;
+mod template;
 mod types;
+mod vector;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use yarn_types::ResourceTypes;
+use yarn_types::{Lookup, Resource, ResourceTypes};
 
 pub use crate::num::Calculator;
 pub use cluster::{
     ClusterConf, IntraOrder, IntraPreemption, MultiNodePolicy, Pacing, PreemptionConf,
 };
+pub use load::LoadContext;
 pub use problem::ConfProblem;
 pub use types::{
     AccessibleLabels, AutoCreate, CapacityKind, CapacityVector, ConfiguredState, LabelConf,
     LaneCapacity, LeafOrder, Lifetimes, ParentOrder, QueueConf,
 };
+pub use vector::parse_vector;
 
 /// Prefix of the scheduler's keys.
 pub const PREFIX: &str = "yarn.scheduler.capacity.";
@@ -55,4 +68,45 @@ pub struct SchedConf {
     pub max_application_priority: i32,
     /// `yarn.node-labels.enabled`.
     pub labels_enabled: bool,
+}
+
+impl SchedConf {
+    /// Reads the keys of capacity-scheduler.xml and the scheduler's keys of yarn-site.xml, at start.
+    ///
+    /// # Errors
+    /// Every key that cannot be used.
+    pub fn from_lookup(
+        conf: &dyn Lookup,
+        types: ResourceTypes,
+        calculator: Calculator,
+    ) -> Result<Self, Vec<ConfProblem>> {
+        const HEARTBEAT: &str = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms";
+        let context = LoadContext {
+            types: &types,
+            calculator,
+            cluster: Resource::ZERO,
+            created_parents: &BTreeSet::new(),
+        };
+        let heartbeat = conf.get(HEARTBEAT);
+        let heartbeat_ms = heartbeat.as_deref().map_or(Ok(1000), number::long);
+        let queues = QueuesConf::load(conf, &context);
+        let (queues, heartbeat_ms) = match (queues, heartbeat_ms) {
+            (Ok(queues), Ok(heartbeat_ms)) => (queues, heartbeat_ms),
+            (queues, heartbeat_ms) => {
+                let mut problems = queues.err().unwrap_or_default();
+                let wrong = heartbeat_ms.err();
+                problems.extend(wrong.map(|r| ConfProblem::new(HEARTBEAT, heartbeat, r)));
+                return Err(problems);
+            }
+        };
+        let labels = conf.get("yarn.node-labels.enabled");
+        Ok(Self {
+            max_application_priority: queues.cluster.max_application_priority.max(0),
+            labels_enabled: labels.as_deref().and_then(number::boolean) == Some(true),
+            heartbeat_ms: u64::try_from(heartbeat_ms).unwrap_or(0).max(1),
+            types,
+            calculator,
+            queues,
+        })
+    }
 }

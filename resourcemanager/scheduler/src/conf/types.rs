@@ -227,12 +227,12 @@ pub struct QueueConf {
     /// `reservations-continue-look-all-nodes` of the cluster, as Hadoop keeps it per queue.
     pub continue_looking: bool,
     /// Own figures in the order of the caller's label table; filled by [`Self::intern`].
-    by_label: Vec<LabelLimits>,
+    pub(super) by_label: Vec<LabelLimits>,
 }
 
 /// The figures of one label that limits read.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct LabelLimits {
+pub(super) struct LabelLimits {
     am_percent: f32,
     user_limit_percent: f32,
 }

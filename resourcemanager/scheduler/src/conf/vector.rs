@@ -36,10 +36,9 @@ pub(super) fn is_vector(text: &str) -> bool {
     let parts: Vec<&str> = body.split('=').collect();
     let last = parts.len() - 1;
     // two characters between two signs: the end of a value and the start of a name
-    let enough = |(at, part): (usize, &&str)| part.len() >= if at == 0 || at == last { 1 } else { 2 };
-    last > 0
-        && parts.iter().enumerate().all(enough)
-        && body.chars().all(|c| inside(c, "=%"))
+    let enough =
+        |(at, part): (usize, &&str)| part.len() >= if at == 0 || at == last { 1 } else { 2 };
+    last > 0 && parts.iter().enumerate().all(enough) && body.chars().all(|c| inside(c, "=%"))
 }
 
 /// Reads a capacity for mixed mode (`QueueCapacityConfigParser.parse`); of `root` always 100
@@ -160,7 +159,9 @@ pub(super) fn parse_amounts(
         };
         let unit = unit_of(value);
         if !units::is_known(unit) {
-            skipped.push(format!("unit '{unit}' of {name} is unknown: the amount is ignored"));
+            skipped.push(format!(
+                "unit '{unit}' of {name} is unknown: the amount is ignored"
+            ));
             continue;
         }
         let number = value.strip_suffix(unit).unwrap_or(value);

@@ -21,7 +21,10 @@ fn lanes(text: &str) -> Vec<(CapacityKind, f64)> {
     if vector.is_empty {
         return Vec::new();
     }
-    vector.lanes[..3].iter().map(|l| (l.kind, l.value)).collect()
+    vector.lanes[..3]
+        .iter()
+        .map(|l| (l.kind, l.value))
+        .collect()
 }
 
 #[test]
@@ -74,7 +77,10 @@ fn amounts_convert_to_mebi_and_need_memory() {
     let mut read = |text| parse_amounts(Some(text), &types(), &mut skipped);
     let gpu = Resource::new(10240, 12).with(2, 4 * MILLI);
     assert_eq!(read("[memory=10240,vcores=12,yarn.io/gpu=4]"), Ok(gpu));
-    assert_eq!(read("[memory=10Gi, vcores=12]"), Ok(Resource::new(10240, 12)));
+    assert_eq!(
+        read("[memory=10Gi, vcores=12]"),
+        Ok(Resource::new(10240, 12))
+    );
     assert_eq!(read("[vcores=12]"), Ok(Resource::ZERO));
     assert_eq!(read("[memory=50%]"), Ok(Resource::ZERO));
     assert_eq!(read("[memory=10,disk=3]"), Ok(Resource::new(10, 0)));

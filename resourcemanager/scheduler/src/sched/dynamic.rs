@@ -6,7 +6,7 @@ use yarn_types::{Millis, QueueState};
 
 use super::{Sched, ids::QueueIdx};
 use crate::{
-    conf::{CapacityKind, QueuesConf},
+    conf::{CapacityKind, QueueConf, QueuesConf},
     reject::{Reject, RejectKind},
 };
 
@@ -115,10 +115,7 @@ impl Sched {
                 p.path
             ));
         }
-        let conf = self
-            .conf
-            .queues
-            .dynamic_queue(&p.conf, path, !is_leaf, &self.conf.types);
+        let conf = self.created(&self.conf.queues, &p.conf, path, !is_leaf)?;
         let idx = self.add_queue(conf, Some(parent), true)?;
         self.tree.get_mut(idx).state = QueueState::Running;
         self.tree.get_mut(idx).used_at = now;
@@ -135,17 +132,38 @@ impl Sched {
     }
 
     /// Created queues take their settings from a new configuration.
-    pub(super) fn refresh_dynamic(&mut self, queues: &QueuesConf, fixed: &[QueueIdx]) {
+    pub(super) fn refresh_dynamic(
+        &mut self,
+        queues: &QueuesConf,
+        fixed: &[QueueIdx],
+    ) -> Result<(), Reject> {
         for idx in self.tree.in_order() {
             let q = self.tree.get(idx);
             let Some(parent) = q.parent.filter(|_| q.dynamic && !fixed.contains(&idx)) else {
                 continue;
             };
             let above = self.tree.get(parent).conf.clone();
-            let conf =
-                queues.dynamic_queue(&above, &q.path.clone(), q.conf.is_parent, &self.conf.types);
+            let (path, is_parent) = (q.path.clone(), q.conf.is_parent);
+            let conf = self.created(queues, &above, &path, is_parent)?;
             self.tree.get_mut(idx).conf = conf;
         }
+        Ok(())
+    }
+
+    /// The settings of a created queue.
+    fn created(
+        &self,
+        queues: &QueuesConf,
+        parent: &QueueConf,
+        path: &str,
+        is_parent: bool,
+    ) -> Result<QueueConf, Reject> {
+        let (types, calculator) = (&self.conf.types, self.conf.calculator);
+        let made = queues.created_queue(parent, path, is_parent, types, calculator);
+        made.or_else(|problems| {
+            let reasons: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            refuse(reasons.join("; "))
+        })
     }
 
     /// Created queues that were not used for `auto-queue-creation-v2.queue-expiration-time` and
@@ -179,21 +197,5 @@ impl Sched {
             && q.children.is_empty()
             && q.leaf.apps == 0
             && q.containers == 0
-    }
-}
-
-// TEMP until the configuration has it
-impl QueuesConf {
-    fn dynamic_queue(
-        &self,
-        parent: &crate::conf::QueueConf,
-        path: &str,
-        is_parent: bool,
-        _: &yarn_types::ResourceTypes,
-    ) -> crate::conf::QueueConf {
-        let mut conf = parent.clone();
-        conf.path = path.to_owned();
-        conf.is_parent = is_parent;
-        conf
     }
 }

@@ -44,7 +44,10 @@ impl Sched {
             mutant: None,
         };
         let merged = sched.merge(&queues, &[]);
-        debug_assert!(merged.is_ok(), "the configuration was validated: {merged:?}");
+        debug_assert!(
+            merged.is_ok(),
+            "the configuration was validated: {merged:?}"
+        );
         sched.cluster_changed();
         sched
     }
@@ -101,7 +104,7 @@ impl Sched {
         for idx in gone {
             self.remove_with_children(idx);
         }
-        self.refresh_dynamic(queues, &slots);
+        self.refresh_dynamic(queues, &slots)?;
         self.order_children(queues, &slots);
         self.take_states(old)
     }

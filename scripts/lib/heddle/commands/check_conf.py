@@ -8,8 +8,10 @@ names further resource types. Every finding is one line,
 
 and a line without a mark is a refusal. With --print, lines of key, effective value
 and FILE:LINE with tabs between come first. The kind is that of --kind, else of the
-file's name, else of its folder's name, else yarn-site. Exits 0 if every file is
-accepted, warnings included, and 1 if one is refused.
+file's name, else of its folder's name, else yarn-site.
+
+Exits 0 if every file is accepted, warnings included; 1 if one is refused or
+cannot be checked; 2 if the command line is wrong.
 """
 
 import argparse

@@ -1,0 +1,3 @@
+//! x
+//! May touch: the module under test.
+//! Must not: read files.
