@@ -109,6 +109,7 @@ impl ModelNode {
     /// Its registration.
     pub fn registration(&self) -> NodeRegistration {
         NodeRegistration {
+            labels: None,
             node: self.id.clone(),
             http_port: 8042,
             rack: "/default-rack".into(),
@@ -150,6 +151,7 @@ impl ModelNode {
     /// Its next heartbeat.
     pub fn heartbeat(&self) -> Heartbeat {
         Heartbeat {
+            labels: None,
             node: self.id.clone(),
             response_id: self.response_id,
             containers: self.containers.values().cloned().collect(),

@@ -229,6 +229,7 @@ fn node_request() -> impl Strategy<Value = NodeRequest> {
     let register = (node(), "/r1|/r2", total, statuses(), health(), gpu_list()).prop_map(
         |(node, rack, total, containers, health, gpus)| {
             NodeRequest::Register(Box::new(NodeRegistration {
+                labels: None,
                 node,
                 http_port: 8042,
                 rack: rack.into(),
@@ -247,6 +248,7 @@ fn node_request() -> impl Strategy<Value = NodeRequest> {
     let heartbeat = (node(), -1_i32..6, statuses(), health(), gpu_changes()).prop_map(
         |(node, response_id, containers, health, gpus)| {
             NodeRequest::Heartbeat(Box::new(Heartbeat {
+                labels: None,
                 node,
                 response_id,
                 containers,
@@ -353,6 +355,7 @@ fn beginning() -> Vec<Event> {
     let mut events = Vec::new();
     for n in 1..4 {
         let request = NodeRequest::Register(Box::new(NodeRegistration {
+            labels: None,
             node: NodeId::new(format!("n{n}"), 45_454),
             http_port: 8042,
             rack: format!("/r{}", n % 2 + 1).into(),

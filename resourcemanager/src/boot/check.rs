@@ -2,10 +2,12 @@
 //! May touch: the configuration, the host lists it names.
 //! Must not: open a port, or stop at the first finding.
 
-use rm_core::{RmConf, conf::QueuesConf};
+use rm_core::{RmConf, conf::Calculator};
 use yarn_conf::{Configuration, Daemon, Problem, report::Report};
 
-use super::{core_calculator, lanes};
+use yarn_types::ResourceTypes;
+
+use super::{core_calculator, lanes, reload::load_queues};
 use crate::{hosts, settings::Settings};
 
 /// Which RM of a pair this is follows from the machine where the key is not set.
@@ -38,7 +40,8 @@ pub fn check(conf: &Configuration, lenient: bool) -> Report {
         }
         Err(problem) => {
             report.refuse(conf, problem);
-            QueuesConf::from_lookup(conf).map(|_| ())
+            let types = ResourceTypes::memory_and_vcores();
+            load_queues(conf, &types, Calculator::Default).map(|_| ())
         }
     };
     for found in core.err().unwrap_or_default() {

@@ -4,13 +4,16 @@
 
 use std::io::ErrorKind;
 
+use std::collections::BTreeSet;
+
 use rm_core::{
-    conf::QueuesConf,
+    conf::{Calculator, ConfProblem, LoadContext, QueuesConf},
     event::{HostLists, NodeOption},
 };
 use yarn_conf::{Configuration, Files, LoadError, LoadOptions};
-use yarn_types::{NodeId, Resource};
+use yarn_types::{NodeId, Resource, ResourceTypes};
 
+use super::{core_calculator, lanes};
 use crate::{hosts, rpc::Reload, settings::Settings};
 
 /// The files that the daemon was started from.
@@ -90,10 +93,26 @@ impl Reload for Unchanging {
 }
 
 fn queues(conf: &Configuration) -> Result<QueuesConf, String> {
-    QueuesConf::from_lookup(conf).map_err(|problems| {
+    let (types, calculator) = lanes(conf).map_err(|problem| problem.to_string())?;
+    load_queues(conf, &types, core_calculator(calculator)).map_err(|problems| {
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         problems.join("; ")
     })
+}
+
+/// The queues as a scheduler without nodes would read them.
+pub(super) fn load_queues(
+    conf: &Configuration,
+    types: &ResourceTypes,
+    calculator: Calculator,
+) -> Result<QueuesConf, Vec<ConfProblem>> {
+    let context = LoadContext {
+        types,
+        calculator,
+        cluster: Resource::ZERO,
+        created_parents: &BTreeSet::new(),
+    };
+    QueuesConf::load(conf, &context)
 }
 
 fn lists(conf: &Configuration) -> Result<HostLists, String> {

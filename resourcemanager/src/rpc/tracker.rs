@@ -84,7 +84,9 @@ fn register(context: &Arc<Context>, incoming: Incoming) {
                         diagnostics,
                         resource,
                         gpu_seq,
+                        labels_accepted,
                     } => Some(RegisterNodeManagerResponseProto {
+                        are_node_labels_accepted_by_rm: Some(labels_accepted),
                         heddle_gpu_seq: gpu_seq,
                         resource: resource.map(|r| resource_proto(r, &shared.types)),
                         ..registered_proto(&shared, action, diagnostics)
@@ -121,6 +123,7 @@ fn registration(
         containers: statuses.collect::<Result<_, _>>()?,
         running_apps: apps.filter_map(app_id).collect(),
         health: health.map(|h| convert::health(Some(h))),
+        labels: None,
         gpus: convert::gpus(m.heddle_gpus.as_ref().map(gpu::list))?,
     })
 }
@@ -207,6 +210,7 @@ fn heartbeat_request(
         response_id: status.response_id(),
         containers: containers.collect::<Result<_, _>>()?,
         health: convert::health(status.node_health_status.as_ref()),
+        labels: None,
         gpus: convert::gpus(m.heddle_gpus.as_ref().map(gpu::changes))?,
     })
 }
