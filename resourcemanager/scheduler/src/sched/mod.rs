@@ -31,7 +31,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use yarn_types::{Millis, Resource, ResourceTypes};
 
-use crate::{conf::SchedConf, num::Calculator};
+use crate::{capacity::Warning, conf::SchedConf, num::Calculator};
 
 pub use app::Submitted;
 pub use ask::{ANY, Ask, AskKey, Locality};
@@ -69,6 +69,8 @@ pub struct Sched {
     change: u64,
     /// Change number when room, a limit or a total last grew.
     grown_at: u64,
+    /// What the last sharing out found odd, by position in tree order.
+    warnings: Vec<Warning>,
     /// Something may be placeable that was not tried yet.
     stirred: bool,
     /// What the caller must be told of the call in progress.

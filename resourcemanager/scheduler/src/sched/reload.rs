@@ -39,6 +39,7 @@ impl Sched {
             change: 1,
             grown_at: 1,
             stirred: false,
+            warnings: Vec::new(),
             told: Vec::new(),
             #[cfg(feature = "mutants")]
             mutant: None,
