@@ -218,6 +218,8 @@ impl Target for InProcess {
     }
 
     fn launch_am(&mut self, app: &str, node: &str) -> Done {
+        // where nodes are sorted, the order is that of this moment
+        self.sched()?.resort_nodes();
         for _ in 0..LAUNCH_HEARTBEATS_MAX {
             self.heartbeat(node)?;
             let idx = self.app_idx(app)?;
