@@ -43,8 +43,16 @@ impl Loaded {
             created_parents: &created_parents,
         };
         let queues = QueuesConf::load(&table, &context).map_err(|problems| joined(&problems))?;
+        let conf = SchedConf {
+            max_application_priority: queues.cluster.max_application_priority,
+            calculator: self.sched.calculator(),
+            types,
+            queues,
+            heartbeat_ms: 1000,
+            labels_enabled: true,
+        };
         self.sched
-            .reload(queues)
+            .reload(conf)
             .map_err(|refused| refused.message)
     }
 }

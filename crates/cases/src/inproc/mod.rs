@@ -199,7 +199,8 @@ impl Target for InProcess {
             .map_err(|refused| refused.message)?;
         for (queue, users) in &setup.stubs.active_users {
             let users = u32::try_from(*users).map_err(|_| "active users below zero")?;
-            let _ = (queue, users); // TEMP
+            let queue = loaded.sched.queue(queue).ok_or("no such queue")?.idx;
+            loaded.sched.stub_active_users.insert(queue, users);
         }
         self.loaded = Some(loaded);
         for node in &setup.cluster.nodes {

@@ -75,6 +75,9 @@ pub struct Sched {
     stirred: bool,
     /// What the caller must be told of the call in progress.
     told: Vec<Told>,
+    /// Active users that a case says a leaf has.
+    #[cfg(feature = "stubs")]
+    pub stub_active_users: BTreeMap<QueueIdx, u32>,
     /// A bug planted by a simulation.
     #[cfg(feature = "mutants")]
     pub mutant: Option<Mutant>,
