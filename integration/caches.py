@@ -17,7 +17,15 @@ HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
 SYSTEM_PYTHON = "/usr/bin/python3"
 PYSPARK_VERSION = "4.3.0"
+# The list of Spark checks runs with each; the first is the one of everything else.
+SPARK_VERSIONS = (PYSPARK_VERSION, "3.5.7")
 HADOOP_VERSION = "3.5.0"
+# Clients from PyPI with all that they need, each in an environment of its own.
+CLIENTS = {
+    "playwright": ("playwright==1.65.2", "greenlet==3.5.6"),
+    "skein": ("skein==0.8.2", "grpcio==1.85.3", "protobuf==7.36.2", "PyYAML==6.0.4", "cryptography==50.0.2"),
+    "yarn-api-client": ("yarn-api-client==1.0.3", "requests==2.34.2"),
+}
 
 
 class MissingTool(Exception):
@@ -75,20 +83,32 @@ def _quietly(command, **options):
         raise RuntimeError(f"{' '.join(map(str, command))} exited {done.returncode}:\n{done.stdout[-4000:]}")
 
 
-def spark_home():
-    """SPARK_HOME, or the pyspark that the quickstart installs by pip."""
-    if os.environ.get("SPARK_HOME"):
-        return Path(os.environ["SPARK_HOME"])
-
+def _venv(name, requirements):
+    """A virtual environment in the cache with what pip installs."""
     def build(aside):
         _quietly([SYSTEM_PYTHON, "-m", "venv", aside])
-        _quietly([aside / "bin" / "python", "-m", "pip", "install", "-q", f"pyspark=={PYSPARK_VERSION}"])
+        _quietly([aside / "bin" / "python", "-m", "pip", "install", "-q", *requirements])
 
-    venv = _make_aside(cache_dir() / f"pyspark-{PYSPARK_VERSION}", build)
+    return _make_aside(cache_dir() / name, build)
+
+
+def spark_home(version=PYSPARK_VERSION):
+    """The pyspark of a version, installed by pip; SPARK_HOME takes the place of the one that the quickstart uses."""
+    if version == PYSPARK_VERSION and os.environ.get("SPARK_HOME"):
+        return Path(os.environ["SPARK_HOME"])
+    venv = _venv(f"pyspark-{version}", [f"pyspark=={version}"])
     found = glob.glob(str(venv / "lib" / "python3*" / "site-packages" / "pyspark"))
     if not found:
         raise RuntimeError(f"{venv} holds no pyspark")
     return Path(found[0])
+
+
+def client_python(name):
+    """The Python of the environment of a client in CLIENTS."""
+    requirements = CLIENTS[name]
+    version = requirements[0].rpartition("==")[2]
+    digest = hashlib.sha256("\n".join(requirements).encode()).hexdigest()[:8]
+    return _venv(f"{name}-{version}-{digest}", requirements) / "bin" / "python"
 
 
 def stock_jars():
@@ -101,13 +121,13 @@ def stock_jars():
     return _make_aside(cache_dir() / f"oracle-hadoop-{HADOOP_VERSION}", build)
 
 
-def test_classes():
-    """The compiled Java of integration/java, one directory per state of the sources."""
+def test_classes(version=PYSPARK_VERSION):
+    """The Java of integration/java compiled against a Spark, one directory per version and state of the sources."""
     sources = sorted((HERE / "java").glob("*.java"))
     digest = hashlib.sha256()
     for source in sources:
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    jars = spark_home() / "jars"
+    jars = spark_home(version) / "jars"
 
     def build(aside):
         javac = need("javac", "openjdk-17-jdk-headless")
@@ -117,7 +137,7 @@ def test_classes():
         for path in [aside, *aside.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)
 
-    return _make_aside(cache_dir() / f"integration-java-{digest.hexdigest()[:16]}", build)
+    return _make_aside(cache_dir() / f"integration-java-{version}-{digest.hexdigest()[:16]}", build)
 
 
 def python_for_spark():

@@ -16,6 +16,7 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import caches
@@ -340,6 +341,7 @@ class Bench:
         # The clone may lie where the account of the containers cannot enter.
         shutil.copytree(caches.HERE / "jobs", self.base / "jobs")
         self.name = "none"
+        self.spark_version = caches.PYSPARK_VERSION
         self._clusters = []
         self._shared = None
         self._shared_error = None
@@ -398,9 +400,18 @@ class Bench:
         made.chmod(0o644)
         return made
 
+    @contextmanager
+    def using_spark(self, version):
+        """Within it, spark() starts that version."""
+        before, self.spark_version = self.spark_version, version
+        try:
+            yield
+        finally:
+            self.spark_version = before
+
     def spark(self, *words, mode="cluster", executors=1, conf=None, env=None, local_jars=True, cluster=None):
         """Starts spark-submit with small containers; returns the running client."""
-        home = caches.spark_home()
+        home = caches.spark_home(self.spark_version)
         settings = {
             "spark.executor.memory": "512m",
             "spark.driver.memory": "512m",

@@ -1,4 +1,4 @@
-"""Unmodified Spark: client and cluster mode, Java and Python, files, failures."""
+"""Unmodified Spark of each version: client and cluster mode, Java and Python, files, failures."""
 
 import re
 
@@ -8,6 +8,22 @@ from scenarios.registry import check
 
 # The sum of n*n for n below 1000.
 SQUARES = 332833500
+
+
+def each_version(name):
+    """Registers a function of the bench once for each version of Spark."""
+    def register(function):
+        for version in caches.SPARK_VERSIONS:
+            def run(bench, version=version):
+                with bench.using_spark(version):
+                    return function(bench)
+
+            run.__doc__ = f"Spark {version}: {function.__doc__}"
+            family = "spark" if version == caches.PYSPARK_VERSION else f"spark-{version}"
+            check(f"{family}/{name}")(run)
+        return function
+
+    return register
 
 
 def end(client):
@@ -40,7 +56,7 @@ def executor_processes(app):
     return found
 
 
-@check("spark/client-mode")
+@each_version("client-mode")
 def client_mode(bench):
     """A PySpark job with a shuffle in client mode, two executors over two nodes, exact result."""
     client = bench.spark("--name", "client mode", bench.base / "jobs" / "shuffle.py", 4, 1000, 2,
@@ -51,7 +67,7 @@ def client_mode(bench):
     require(report["final"] == "SUCCEEDED", f"final state is {report['final']}")
 
 
-@check("spark/cluster-mode")
+@each_version("cluster-mode")
 def cluster_mode(bench):
     """A PySpark job with a shuffle in cluster mode, four executors that use both nodes, queue root.gpu."""
     answer = bench.path("answer")
@@ -67,16 +83,16 @@ def cluster_mode(bench):
     require(report["queue"] == "root.gpu" and report["name"] == "cluster mode", f"reported as {report}")
 
 
-@check("spark/java")
+@each_version("java")
 def java_job(bench):
     """A Java job, compiled against Spark's jars, in cluster mode."""
     answer = bench.path("answer")
-    client = bench.spark("--class", "SparkSum", caches.test_classes() / "tests.jar", 1000, answer)
+    client = bench.spark("--class", "SparkSum", caches.test_classes(bench.spark_version) / "tests.jar", 1000, answer)
     expect_success(client)
     require(answer.read_text() == f"result: {SQUARES}\n", f"answer is {answer.read_text()}")
 
 
-@check("spark/files-and-archives")
+@each_version("files-and-archives")
 def files_and_archives(bench):
     """--py-files, --files a#b and --archives x.zip#y reach driver and executors under their link names."""
     answer = bench.path("answer")
@@ -90,7 +106,7 @@ def files_and_archives(bench):
     require(answer.read_text() == f"result: {expected}\n", f"answer is {answer.read_text()}, not {expected}")
 
 
-@check("spark/uploaded-jars")
+@each_version("uploaded-jars")
 def uploaded_jars(bench):
     """Without spark.yarn.jars, Spark uploads its own jars as one archive and runs from it."""
     answer = bench.path("answer")
@@ -100,7 +116,7 @@ def uploaded_jars(bench):
     require(f"result: {SQUARES}" in answer.read_text(), f"answer is {answer.read_text()}")
 
 
-@check("spark/driver-throws")
+@each_version("driver-throws")
 def driver_throws(bench):
     """A driver that throws: FAILED, spark-submit's exit code is not 0, the reason is in the diagnostics."""
     client = bench.spark(bench.base / "jobs" / "throws.py", conf={"spark.yarn.maxAppAttempts": "1"})
@@ -117,7 +133,7 @@ def driver_throws(bench):
                   "application -status")
 
 
-@check("spark/executor-killed")
+@each_version("executor-killed")
 def executor_killed(bench):
     """An executor killed by SIGKILL is replaced and the job succeeds."""
     ready, go, answer = bench.path("ready"), bench.path("go"), bench.path("answer")
@@ -137,7 +153,7 @@ def executor_killed(bench):
         require("137" in output, "the driver was not told the exit status 137")
 
 
-@check("spark/am-killed")
+@each_version("am-killed")
 def am_killed(bench):
     """The application master killed by SIGKILL: a second attempt runs and the job succeeds."""
     ready, go, answer = bench.path("ready"), bench.path("go"), bench.path("answer")
@@ -163,7 +179,7 @@ def am_killed(bench):
         require_match("exitCode: 137", lost["diagnostics"], "the first attempt's diagnostics")
 
 
-@check("spark/unknown-queue")
+@each_version("unknown-queue")
 def unknown_queue(bench):
     """spark-submit to a queue that does not exist ends with Hadoop's message."""
     client = bench.spark("--queue", "root.nope", bench.base / "jobs" / "shuffle.py", 1, 1, 1)
@@ -174,7 +190,7 @@ def unknown_queue(bench):
                   r"submitted by user \S+.* to unknown queue: root\.nope", output, "spark-submit's output")
 
 
-@check("spark/executor-over-maximum")
+@each_version("executor-over-maximum")
 def executor_over_maximum(bench):
     """Spark itself refuses executors above the maximum that the ResourceManager told it."""
     client = bench.spark(bench.base / "jobs" / "shuffle.py", 1, 1, 1, conf={"spark.executor.memory": "9g"})
@@ -184,7 +200,7 @@ def executor_over_maximum(bench):
                   output, "spark-submit's output")
 
 
-@check("spark/killed-by-client")
+@each_version("killed-by-client")
 def killed_by_client(bench):
     """`application -kill` ends a running Spark job: KILLED, and no process of it is left."""
     ready, go, answer = bench.path("ready"), bench.path("go"), bench.path("answer")

@@ -59,6 +59,36 @@ async fn sigterm_ends_it_well() {
     );
 }
 
+/// Where standard error goes when its disk is full to the last byte.
+fn full() -> Stdio {
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    full.unwrap().into()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_cannot_be_written_ends_nothing() {
+    binaries();
+    let (_rm, server, mut seen) = fake_rm();
+    let dir = node_dir();
+    let _cgroups = Cgroups(dir.path().to_owned());
+    let mut command = daemon();
+    command.arg("--config").arg(dir.path().join("conf"));
+    command.args(["--log-level", "debug"]).stderr(full());
+    for (key, value) in node_keys(dir.path(), &server.local_addr().to_string()) {
+        command.arg("-D").arg(format!("{key}={value}"));
+    }
+    let mut child = command.spawn().unwrap();
+    let pid = Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap());
+    let next = limit(seen.recv()).await.unwrap();
+    assert!(matches!(next, Seen::Registered(_)), "{next:?}");
+    kill(pid, Signal::SIGTERM).unwrap();
+    assert_eq!(limit(child.wait()).await.unwrap().code(), Some(0));
+    let mut command = daemon();
+    command.arg("--config").arg("/nonexistent").stderr(full());
+    let refused = limit(command.status()).await.unwrap();
+    assert_eq!(refused.code(), Some(1), "that is no panic");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_it_cannot_honour_it_refuses_in_one_sentence() {
     binaries();

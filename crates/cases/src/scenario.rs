@@ -16,13 +16,14 @@ use crate::{
 const CAPACITY: &str = "yarn.scheduler.capacity.root.capacity";
 const ACL_ROOT: &str = "yarn.scheduler.capacity.root.acl_submit_applications";
 const MINIMUM_MB: &str = "yarn.scheduler.minimum-allocation-mb";
+const LABELS: &str = "yarn.node-labels.enabled";
 const MINIMUM_VCORES: &str = "yarn.scheduler.minimum-allocation-vcores";
 
 /// Runs a scenario; stops at the first difference unless `all`.
 pub fn run(body: &ScenarioBody, target: &mut dyn Target, all: bool) -> Vec<Failure> {
     let mut run = Run {
         target,
-        conf: with_defaults(&body.conf),
+        conf: with_defaults(body),
         failures: Vec::new(),
         all,
     };
@@ -31,16 +32,18 @@ pub fn run(body: &ScenarioBody, target: &mut dyn Target, all: bool) -> Vec<Failu
 }
 
 /// What the runner sets where a case says nothing.
-fn with_defaults(conf: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let mut conf = conf.clone();
-    for (key, value) in [
-        (CAPACITY, "100"),
-        (ACL_ROOT, "*"),
-        (MINIMUM_MB, "1024"),
-        (MINIMUM_VCORES, "1"),
-    ] {
+fn with_defaults(body: &ScenarioBody) -> BTreeMap<String, String> {
+    let mut conf = body.conf.clone();
+    let mut default = |key: &str, value: &str| {
         conf.entry(key.to_owned())
             .or_insert_with(|| value.to_owned());
+    };
+    default(CAPACITY, "100");
+    default(ACL_ROOT, "*");
+    default(MINIMUM_MB, "1024");
+    default(MINIMUM_VCORES, "1");
+    if !body.cluster.labels.is_empty() {
+        default(LABELS, "true");
     }
     conf
 }

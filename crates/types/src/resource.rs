@@ -274,6 +274,17 @@ impl ResourceTypes {
         resource
     }
 
+    /// The same lanes with the maximum allocations of `other`, type by type.
+    #[must_use]
+    pub fn with_maxima_of(mut self, other: &Self) -> Self {
+        for t in &mut self.types {
+            if let Some(lane) = other.lane(&t.name) {
+                t.maximum_allocation = other.types[lane].maximum_allocation;
+            }
+        }
+        self
+    }
+
     /// Amount of `lane` in units of the wire, parts rounded up.
     pub fn wire(&self, lane: usize, r: Resource) -> i64 {
         let scale = self.scale(lane);

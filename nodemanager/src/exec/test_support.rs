@@ -2,10 +2,10 @@
 //! May touch: temporary directories, the environment (read only), cargo for the two programs.
 //! Must not: be part of the product.
 
+#[path = "../../tests/support/built.rs"]
+mod built;
+
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
@@ -30,27 +30,9 @@ pub fn need_root(test: &str) -> bool {
     false
 }
 
-/// The programs of this build. A test of this package alone does not build those of others, so
-/// that is seen to first.
+/// The programs of this build.
 pub fn binaries() -> Binaries {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let dir = BUILT.get_or_init(|| {
-        let exe = std::env::current_exe().unwrap();
-        let dir = exe.parent().unwrap().parent().unwrap().to_owned();
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
-        if let Some(cargo) = std::env::var_os("CARGO").filter(|_| manifest.is_file() && is_root()) {
-            let mut build = Command::new(cargo);
-            build.args(["build", "--quiet", "--package", "isolator", "--package"]);
-            build
-                .args(["container-localizer", "--bins", "--manifest-path"])
-                .arg(&manifest);
-            if dir.ends_with("release") {
-                build.arg("--release");
-            }
-            assert!(build.status().unwrap().success());
-        }
-        dir
-    });
+    let dir = built::programs();
     Binaries {
         launch: dir.join("container-launch"),
         localizer: dir.join("container-localizer"),

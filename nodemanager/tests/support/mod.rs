@@ -4,11 +4,12 @@
 #![allow(dead_code)] // each test file uses a part of it
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test code
 
+mod built;
+
 use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::Command,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -207,25 +208,7 @@ pub struct Cluster {
 
 /// The programs that a node starts, built for this profile.
 pub fn binaries() -> Binaries {
-    static DIR: OnceLock<PathBuf> = OnceLock::new();
-    let dir = DIR.get_or_init(|| {
-        let exe = std::env::current_exe().unwrap();
-        let dir = exe.parent().unwrap().parent().unwrap().to_owned();
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
-        if let Some(cargo) = std::env::var_os("CARGO") {
-            let mut build = Command::new(cargo);
-            build.args(["build", "--quiet", "--package", "isolator", "--package"]);
-            build
-                .args(["container-localizer", "--package", "fake-nvml"])
-                .args(["--lib", "--bins", "--manifest-path"])
-                .arg(&manifest);
-            if dir.ends_with("release") {
-                build.arg("--release");
-            }
-            assert!(build.status().unwrap().success());
-        }
-        dir
-    });
+    let dir = built::programs();
     Binaries {
         launch: dir.join("container-launch"),
         localizer: dir.join("container-localizer"),

@@ -113,7 +113,9 @@ async fn serve(
     tell: std::sync::mpsc::Sender<ServerHandle>,
 ) -> io::Result<()> {
     let conf = web::Data::new(state.conf.clone());
-    let client = web::Data::new(proxy::client(&listener, &state.context.web_url)?);
+    let timeout = proxy::timeout(&state.conf).map_err(io::Error::other)?;
+    let client = proxy::client(&listener, &state.context.web_url, timeout)?;
+    let client = web::Data::new(client);
     let state = web::Data::new(state);
     let app = move || {
         App::new()

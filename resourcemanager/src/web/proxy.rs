@@ -21,15 +21,13 @@ use actix_web::{
 use futures_core::Stream;
 use reqwest::{Client, Url};
 use tokio::sync::mpsc;
+use yarn_conf::{Configuration, Problem};
 use yarn_types::ApplicationId;
 use yarn_web::Pairs;
 
 use super::{State, apps::STATIC_USER, pages};
 use crate::rpc::{app_url_of, app_urls};
 
-const CONNECT: Duration = Duration::from_secs(10);
-/// `yarn.resourcemanager.proxy.connection.timeout`'s default: silence that ends an answer.
-const SILENCE: Duration = Duration::from_mins(1);
 /// Names and values of an answer's headers together; servers' own limits are far below.
 const HEADERS_MAX_BYTES: usize = 64 << 10;
 /// Pieces of a request's body that wait for the ApplicationMaster.
@@ -66,7 +64,11 @@ const HOP_BY_HOP: [&str; 9] = [
 ///
 /// # Errors
 /// The client cannot be built.
-pub(super) fn client(listener: &TcpListener, web_url: &str) -> io::Result<Client> {
+pub(super) fn client(
+    listener: &TcpListener,
+    web_url: &str,
+    timeout: Option<Duration>,
+) -> io::Result<Client> {
     let bound = listener.local_addr()?.ip();
     let named = || -> Option<IpAddr> {
         let at = web_url.strip_prefix("http://")?;
@@ -78,15 +80,29 @@ pub(super) fn client(listener: &TcpListener, web_url: &str) -> io::Result<Client
     } else {
         Some(bound)
     };
-    Client::builder()
+    let mut builder = Client::builder();
+    if let Some(timeout) = timeout {
+        builder = builder.connect_timeout(timeout).read_timeout(timeout);
+    }
+    builder
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
-        .connect_timeout(CONNECT)
-        .read_timeout(SILENCE)
         .local_address(from)
         .build()
         .map_err(io::Error::other)
+}
+
+/// How long to wait for a connection, and for each piece of an answer; `None` without end.
+///
+/// # Errors
+/// A value that is no number.
+pub(super) fn timeout(conf: &Configuration) -> Result<Option<Duration>, Problem> {
+    let enabled = conf.bool("yarn.resourcemanager.proxy.timeout.enabled", true)?;
+    let ms = conf.i32("yarn.resourcemanager.proxy.connection.timeout", 60_000)?;
+    // 0 and below: no limit, as in Java's HTTP client.
+    let ms = u64::try_from(ms).ok().filter(|ms| enabled && *ms > 0);
+    Ok(ms.map(Duration::from_millis))
 }
 
 /// The parts of `/proxy/<application>/<rest>`, as they came; `/proxy/redirect/…`, to which an

@@ -330,3 +330,16 @@ async fn an_ended_application_leads_to_its_page() {
     );
     running.rm.0.stop().await;
 }
+
+#[test]
+fn silence_ends_when_the_configuration_says_so() {
+    let enabled = "yarn.resourcemanager.proxy.timeout.enabled";
+    let key = "yarn.resourcemanager.proxy.connection.timeout";
+    let read = |pairs: &[(&str, &str)]| timeout(&Configuration::of(pairs.iter().copied()));
+    let ms = |ms| Ok(Some(Duration::from_millis(ms)));
+    assert_eq!(read(&[]), ms(60_000));
+    assert_eq!(read(&[(key, " 1500 ")]), ms(1500));
+    assert_eq!(read(&[(key, "0")]), Ok(None));
+    assert_eq!(read(&[(key, "1500"), (enabled, "false")]), Ok(None));
+    assert!(read(&[(key, "1s")]).is_err());
+}

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use capacity_scheduler::{
-    conf::{Calculator, SchedConf},
+    conf::{Calculator, ConfProblem, LoadContext, QueuesConf, SchedConf},
     sched::Sched,
 };
 use yarn_conf::Configuration;
@@ -17,31 +17,61 @@ const PACING: &str = "yarn.scheduler.capacity.heddle.pacing";
 /// A scheduler with its configuration.
 pub(super) struct Loaded {
     pub sched: Sched,
-    pub conf: SchedConf,
 }
 
 impl Loaded {
     pub fn new(conf: &BTreeMap<String, String>, event: bool) -> Done<Self> {
         let conf = read(conf, event)?;
-        let sched = Sched::new(conf.clone());
-        Ok(Self { sched, conf })
+        Ok(Self {
+            sched: Sched::new(conf),
+        })
     }
 
     pub fn refresh(&mut self, conf: &BTreeMap<String, String>, event: bool) -> Done {
-        let conf = read(conf, event)?;
+        let table = table(conf, event);
+        let types = yarn_conf::resource_types(&table).map_err(|problem| problem.text)?;
+        let queues = self.sched.queues();
+        let created_parents = queues
+            .iter()
+            .filter(|queue| queue.dynamic && queue.conf.is_parent)
+            .map(|queue| queue.path.to_string())
+            .collect();
+        let context = LoadContext {
+            types: &types,
+            calculator: self.sched.calculator(),
+            cluster: self.sched.cluster_total(),
+            created_parents: &created_parents,
+        };
+        let queues = QueuesConf::load(&table, &context).map_err(|problems| joined(&problems))?;
+        let conf = SchedConf {
+            max_application_priority: queues.cluster.max_application_priority,
+            calculator: self.sched.calculator(),
+            types,
+            queues,
+            heartbeat_ms: 1000,
+            labels_enabled: true,
+        };
         self.sched
-            .reload(conf.queues.clone())
-            .map_err(|refused| refused.message)?;
-        self.conf = conf;
-        Ok(())
+            .reload(conf)
+            .map_err(|refused| refused.message)
     }
 }
 
-/// As a ResourceManager reads both files.
-pub(super) fn read(conf: &BTreeMap<String, String>, event: bool) -> Done<SchedConf> {
+/// As a ResourceManager sees both files.
+fn table(conf: &BTreeMap<String, String>, event: bool) -> Configuration {
     let pacing = if event { "event" } else { "heartbeat" };
     let pairs = conf.iter().map(|(k, v)| (k.as_str(), v.as_str()));
-    let conf = Configuration::of(pairs.chain([(PACING, pacing)]));
+    Configuration::of(pairs.chain([(PACING, pacing)]))
+}
+
+fn joined(problems: &[ConfProblem]) -> String {
+    let texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    texts.join("; ")
+}
+
+/// As a ResourceManager reads both files at start.
+fn read(conf: &BTreeMap<String, String>, event: bool) -> Done<SchedConf> {
+    let conf = table(conf, event);
     let types = yarn_conf::resource_types(&conf).map_err(|problem| problem.text)?;
     let (calculator, _) =
         yarn_conf::resource_calculator(&conf, &types).map_err(|problem| problem.text)?;
@@ -49,8 +79,5 @@ pub(super) fn read(conf: &BTreeMap<String, String>, event: bool) -> Done<SchedCo
         yarn_conf::Calculator::Default => Calculator::Default,
         yarn_conf::Calculator::Dominant => Calculator::Dominant,
     };
-    SchedConf::from_lookup(&conf, types, calculator).map_err(|problems| {
-        let texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
-        texts.join("; ")
-    })
+    SchedConf::from_lookup(&conf, types, calculator).map_err(|problems| joined(&problems))
 }

@@ -199,7 +199,8 @@ impl Target for InProcess {
             .map_err(|refused| refused.message)?;
         for (queue, users) in &setup.stubs.active_users {
             let users = u32::try_from(*users).map_err(|_| "active users below zero")?;
-            let _ = (queue, users); // TEMP
+            let queue = loaded.sched.queue(queue).ok_or("no such queue")?.idx;
+            loaded.sched.stub_active_users.insert(queue, users);
         }
         self.loaded = Some(loaded);
         for node in &setup.cluster.nodes {
@@ -218,6 +219,8 @@ impl Target for InProcess {
     }
 
     fn launch_am(&mut self, app: &str, node: &str) -> Done {
+        // where nodes are sorted, the order is that of this moment
+        self.sched()?.resort_nodes();
         for _ in 0..LAUNCH_HEARTBEATS_MAX {
             self.heartbeat(node)?;
             let idx = self.app_idx(app)?;

@@ -237,8 +237,11 @@ impl InProcess {
                 Ok(Actual::Names(names.collect()))
             }
             WholeKey::Warnings => {
-                let _ = sched; // TEMP
-                Ok(Actual::Unread)
+                let warnings = sched.warnings();
+                let lines = warnings
+                    .iter()
+                    .map(|(kind, queue)| format!("{} {queue}", kind.as_str()));
+                Ok(Actual::Names(lines.collect()))
             }
             WholeKey::Killable => Ok(self.killable(&|app| {
                 let path = self.loaded().ok()?.sched.queue_of(app)?;

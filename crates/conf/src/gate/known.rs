@@ -71,7 +71,6 @@ const CODE: &[&str] = &[
     "yarn.nodemanager.linux-container-executor.group",
     "yarn.nodemanager.linux-container-executor.path",
     "yarn.nodemanager.opportunistic-containers-max-queue-length",
-    "yarn.resourcemanager.proxy.connection.timeout",
 ];
 
 pub(super) fn standing(daemon: Daemon, conf: &Configuration, key: &str) -> Standing {

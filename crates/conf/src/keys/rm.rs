@@ -76,6 +76,18 @@ const ADDRESSES: &[Key] = &[
         "A web proxy of its own, named in tracking URLs; unset: the RM's HTTP address.",
     ),
     key(
+        "yarn.resourcemanager.proxy.timeout.enabled",
+        Rm,
+        Bool,
+        "Whether the RM's own proxy gives up on an ApplicationMaster that says nothing.",
+    ),
+    key(
+        "yarn.resourcemanager.proxy.connection.timeout",
+        Rm,
+        Int,
+        "When it does, ms.",
+    ),
+    key(
         "yarn.resourcemanager.cluster-id",
         Rm,
         Text,

@@ -17,8 +17,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<String, Fault> {
         [0xEF, 0xBB, 0xBF, rest @ ..] => utf8(rest)?,
         [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes)?,
         [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes)?,
-        [0x00, b'<', 0x00, ..] => utf16(bytes, u16::from_be_bytes)?,
-        [b'<', 0x00, _, 0x00, ..] => utf16(bytes, u16::from_le_bytes)?,
+        [0x00, b'<', 0x00, b'?', ..] => utf16(bytes, u16::from_be_bytes)?,
+        [b'<', 0x00, b'?', 0x00, ..] => utf16(bytes, u16::from_le_bytes)?,
         _ => eight_bit(bytes)?,
     };
     let text = text.replace("\r\n", "\n").replace('\r', "\n");

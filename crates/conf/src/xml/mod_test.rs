@@ -52,6 +52,33 @@ fn entities_cannot_blow_up() {
 }
 
 #[test]
+fn the_declaration_names_a_version_that_there_is() {
+    for (declaration, taken) in [
+        ("version=\"1.0\"", true),
+        ("version='1.1' encoding='UTF-8'", true),
+        ("version='1.2'", false),
+        ("version='2.0'", false),
+        ("encoding='UTF-8'", false),
+    ] {
+        let text = format!("<?xml {declaration}?><c/>");
+        assert_eq!(read(&text).is_ok(), taken, "{text}");
+    }
+}
+
+#[test]
+fn utf_16_without_its_mark_is_known_by_its_declaration_alone() {
+    let be = |text: &str| -> Vec<u8> {
+        let units = text.encode_utf16();
+        units.flat_map(u16::to_be_bytes).collect()
+    };
+    let read = |bytes: &[u8]| Loader::default().document(Path::new("test.xml"), bytes);
+    let with = be("<?xml version='1.0' encoding='UTF-16BE'?><c><property name='k' value='é'/></c>");
+    let found = read(&with).unwrap();
+    assert_eq!(found[0].value.as_deref(), Some("é"));
+    assert!(read(&be("<c/>")).is_err());
+}
+
+#[test]
 fn an_entity_that_holds_itself_is_refused() {
     let text = "<!DOCTYPE c [<!ENTITY a '&b;'><!ENTITY b '&a;'>]><c>&a;</c>";
     assert!(error(text).contains("holds itself"));

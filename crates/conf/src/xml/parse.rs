@@ -127,7 +127,13 @@ impl<'l> Parser<'l> {
                     return Err(self.fail("Unexpected EOF: an element is not closed"));
                 }
                 Event::Decl(d) if at == 0 && !in_entity => {
-                    self.xml11 = d.version().is_ok_and(|v| v.as_ref() == "1.1");
+                    let version = d.version().ok();
+                    self.xml11 = version.as_deref() == Some("1.1");
+                    if !self.xml11 && version.as_deref() != Some("1.0") {
+                        return Err(self.fail(
+                            "Invalid XML pseudo-attribute 'version' value; expected \"1.0\" or \"1.1\"",
+                        ));
+                    }
                 }
                 other => self.other(&other)?,
             }

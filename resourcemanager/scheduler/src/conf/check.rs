@@ -2,6 +2,8 @@
 //! May touch: the parsed queues.
 //! Must not: know what is used.
 
+use std::fmt::Write as _;
+
 use yarn_types::Resource;
 
 use super::{LabelConf, PREFIX, QueueConf, labels, queue::Env, read::Reader};
@@ -78,9 +80,7 @@ fn kind_of(parent: &QueueConf, queues: &[&QueueConf]) -> Result<Kind, String> {
             let own = queue.label(name);
             let mut note = |mode: &str| {
                 let path = &queue.path;
-                details.push_str(&format!(
-                    "{{Queue={path}, label={name} uses {mode} mode}}. "
-                ));
+                let _ = write!(details, "{{Queue={path}, label={name} uses {mode} mode}}. ");
             };
             if own.is_some_and(|l| l.capacity > 0.0) {
                 percent = true;

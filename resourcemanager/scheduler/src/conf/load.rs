@@ -10,7 +10,7 @@ use super::{
     Calculator, ConfProblem, PREFIX, QueueConf, QueuesConf, check, cluster_read,
     queue::{self, Env, Place},
     read::Reader,
-    refused,
+    refused, unknown,
 };
 
 /// Deepest hierarchy taken.
@@ -68,6 +68,7 @@ impl QueuesConf {
         if env.legacy {
             check::siblings(&mut reader, &env, &queues);
         }
+        unknown::remark(&mut reader, &queues);
         let system = reader.int(&format!("{PREFIX}maximum-applications"), 10_000);
         let global = reader.int(&format!("{PREFIX}global-queue-max-application"), -1);
         let Reader {

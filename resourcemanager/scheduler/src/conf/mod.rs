@@ -15,6 +15,7 @@ mod read;
 mod refused;
 mod template;
 mod types;
+mod unknown;
 mod vector;
 
 use std::collections::{BTreeMap, BTreeSet};

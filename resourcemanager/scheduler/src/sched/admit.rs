@@ -16,6 +16,7 @@ use super::{
     ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx},
     label::PerLabel,
     policy::AppOrder,
+    tree::ROOT,
 };
 use crate::reject::{Reject, RejectKind};
 
@@ -117,6 +118,11 @@ impl Sched {
         if own >= self.max_applications_per_user(idx) {
             return refuse(format!(
                 "Queue {path} already has {own} applications from user {user} cannot accept submission of application: {id}"
+            ));
+        }
+        if self.apps_below(ROOT) >= self.conf.queues.maximum_applications {
+            return refuse(format!(
+                "Maximum system application limit reached,cannot accept submission of application: {id}"
             ));
         }
         Ok(idx)

@@ -153,11 +153,19 @@ impl Sched {
 
     /// Users with an application that may run and outstanding asks.
     pub(super) fn active_users(&self, queue: QueueIdx) -> u32 {
+        #[cfg(feature = "stubs")]
+        if let Some(users) = self.stub_active_users.get(&queue) {
+            return *users;
+        }
         self.tree.get(queue).leaf.sums.active
     }
 
     /// Users all of whose applications wait for their ApplicationMaster's turn.
     pub(super) fn active_users_only_pending(&self, queue: QueueIdx) -> u32 {
+        #[cfg(feature = "stubs")]
+        if self.stub_active_users.contains_key(&queue) {
+            return 0;
+        }
         let users = self.tree.get(queue).leaf.users.values();
         let waiting = users.filter(|u| u.pending_apps > 0 && u.active_apps == 0);
         u32::try_from(waiting.count()).unwrap_or(u32::MAX)

@@ -31,7 +31,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use yarn_types::{Millis, Resource, ResourceTypes};
 
-use crate::{conf::SchedConf, num::Calculator};
+use crate::{capacity::Warning, conf::SchedConf, num::Calculator};
 
 pub use app::Submitted;
 pub use ask::{ANY, Ask, AskKey, Locality};
@@ -69,10 +69,15 @@ pub struct Sched {
     change: u64,
     /// Change number when room, a limit or a total last grew.
     grown_at: u64,
+    /// What the last sharing out found odd, by position in tree order.
+    warnings: Vec<Warning>,
     /// Something may be placeable that was not tried yet.
     stirred: bool,
     /// What the caller must be told of the call in progress.
     told: Vec<Told>,
+    /// Active users that a case says a leaf has.
+    #[cfg(feature = "stubs")]
+    pub stub_active_users: BTreeMap<QueueIdx, u32>,
     /// A bug planted by a simulation.
     #[cfg(feature = "mutants")]
     pub mutant: Option<Mutant>,

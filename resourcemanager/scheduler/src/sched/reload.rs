@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use yarn_types::{Millis, QueueState, Resource};
+use yarn_types::{Millis, QueueState, Resource, ResourceTypes};
 
 use super::{
     Sched,
@@ -39,7 +39,10 @@ impl Sched {
             change: 1,
             grown_at: 1,
             stirred: false,
+            warnings: Vec::new(),
             told: Vec::new(),
+            #[cfg(feature = "stubs")]
+            stub_active_users: BTreeMap::new(),
             #[cfg(feature = "mutants")]
             mutant: None,
         };
@@ -52,21 +55,25 @@ impl Sched {
         sched
     }
 
-    /// Replaces the hierarchy; queues of the same path keep their use, demand and applications.
+    /// Replaces the hierarchy and the maximum allocation; queues of the same path keep their use,
+    /// demand and applications. Lanes, calculator and minimum allocation stay as at start.
     ///
     /// # Errors
     /// Hadoop's text; nothing changed then.
-    pub fn reload(&mut self, queues: QueuesConf) -> Result<(), Reject> {
+    pub fn reload(&mut self, conf: SchedConf) -> Result<(), Reject> {
         let refused = |e: Reject| {
             Reject::new(
                 RejectKind::Yarn,
                 format!("Failed to re-init queues : {}", e.message),
             )
         };
-        self.check_reload(&queues).map_err(refused)?;
+        let types = self.conf.types.clone().with_maxima_of(&conf.types);
+        let queues = conf.queues;
+        self.check_reload(&queues, &types).map_err(refused)?;
         let mut next = self.clone();
+        next.conf.types = types;
         let old: Vec<QueueIdx> = next.tree.iter().map(|(idx, _)| idx).collect();
-        next.conf.max_application_priority = queues.cluster.max_application_priority;
+        next.conf.max_application_priority = conf.max_application_priority;
         next.merge(&queues, &old).map_err(refused)?;
         next.conf.queues = queues;
         for (idx, _) in next.tree.clone().iter().filter(|(_, q)| !q.is_parent()) {
@@ -83,11 +90,16 @@ impl Sched {
     /// take their new settings. Created queues stay where their parent does.
     fn merge(&mut self, queues: &QueuesConf, old: &[QueueIdx]) -> Result<(), Reject> {
         let mut slots: Vec<QueueIdx> = Vec::with_capacity(queues.queues.len());
+        let mut old = old.to_vec();
         for conf in &queues.queues {
             let parent = conf.parent.and_then(|p| slots.get(p)).copied();
             let known = self.tree.by_path(&conf.path);
             slots.push(match known {
                 Some(idx) => {
+                    if self.tree.get(idx).is_parent() != conf.is_parent {
+                        // a leaf that becomes a parent, or the reverse, is a new queue
+                        old.retain(|o| *o != idx);
+                    }
                     self.retake(idx, conf.clone());
                     idx
                 }
@@ -106,7 +118,7 @@ impl Sched {
         }
         self.refresh_dynamic(queues, &slots)?;
         self.order_children(queues, &slots);
-        self.take_states(old)
+        self.take_states(&old)
     }
 
     fn retake(&mut self, idx: QueueIdx, conf: QueueConf) {
@@ -163,7 +175,7 @@ impl Sched {
     }
 
     /// `CapacitySchedulerQueueManager.validateQueueHierarchy` and the leaves' own rules.
-    fn check_reload(&self, queues: &QueuesConf) -> Result<(), Reject> {
+    fn check_reload(&self, queues: &QueuesConf, types: &ResourceTypes) -> Result<(), Reject> {
         let refuse = |text: String| Err(Reject::new(RejectKind::Yarn, text));
         let by_path: BTreeMap<&str, &QueueConf> =
             queues.queues.iter().map(|q| (q.path.as_str(), q)).collect();
@@ -185,7 +197,12 @@ impl Sched {
                         state.as_str()
                     ));
                 }
-                Some(new) if !new.is_parent && !old.is_parent() => self.check_leaf(old, new)?,
+                Some(new) if !new.is_parent && !old.is_parent() => {
+                    self.check_leaf(old, new, types)?;
+                }
+                Some(new) if new.is_parent && old.is_parent() => {
+                    check_zero_sum(old, new, queues)?;
+                }
                 _ => {}
             }
         }
@@ -193,10 +210,18 @@ impl Sched {
     }
 
     /// A leaf's largest container may not shrink.
-    fn check_leaf(&self, old: &Queue, new: &QueueConf) -> Result<(), Reject> {
-        let cluster = self.conf.types.maximum_allocation();
-        let of = |own: Option<Resource>| own.map_or(cluster, |own| own.min(cluster));
-        let (before, after) = (of(old.conf.maximum_allocation), of(new.maximum_allocation));
+    fn check_leaf(
+        &self,
+        old: &Queue,
+        new: &QueueConf,
+        types: &ResourceTypes,
+    ) -> Result<(), Reject> {
+        let of = |own: Option<Resource>, types: &ResourceTypes| {
+            let cluster = types.maximum_allocation();
+            own.map_or(cluster, |own| own.min(cluster))
+        };
+        let before = of(old.conf.maximum_allocation, &self.conf.types);
+        let after = of(new.maximum_allocation, types);
         if before.fits(after) {
             return Ok(());
         }
@@ -211,6 +236,29 @@ impl Sched {
             ),
         ))
     }
+}
+
+/// Whether children may have nothing of a parent that has something is fixed when the parent is
+/// made (`AbstractParentQueue.allowZeroCapacitySum`).
+fn check_zero_sum(old: &Queue, new: &QueueConf, queues: &QueuesConf) -> Result<(), Reject> {
+    let children = queues.queues.iter().filter(|q| {
+        let parent = q.parent.and_then(|p| queues.queues.get(p));
+        parent.is_some_and(|p| p.path == new.path)
+    });
+    let mut own = children.map(|q| q.default_partition());
+    let weighs = new.default_partition();
+    let empty = own.clone().next().is_some()
+        && own.all(|l| l.capacity == 0.0 && l.weight < 0.0 && !l.is_absolute);
+    if !queues.cluster.legacy_mode || old.conf.allow_zero_sum || !empty || weighs.capacity == 0.0 {
+        return Ok(());
+    }
+    Err(Reject::new(
+        RejectKind::Yarn,
+        format!(
+            "Illegal capacity sum of 0.0 for children of queue {} for label=. It is set to 0, but parent percent != 0, and doesn't allow children capacity to set to 0",
+            new.name
+        ),
+    ))
 }
 
 impl QueuesConf {

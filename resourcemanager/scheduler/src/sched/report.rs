@@ -100,7 +100,7 @@ pub struct QueueFigures {
     pub max_apps: u32,
     /// Most applications of one user (leaf).
     pub max_apps_per_user: u32,
-    /// Users with running applications and outstanding asks (leaf).
+    /// Users with outstanding asks, those all of whose applications wait included (leaf).
     pub active_users: u32,
     /// Users all of whose applications wait (leaf).
     pub active_users_only_pending: u32,
@@ -256,7 +256,7 @@ impl Sched {
             } else {
                 0
             },
-            active_users: self.active_users(idx),
+            active_users: self.active_users(idx) + self.active_users_only_pending(idx),
             active_users_only_pending: self.active_users_only_pending(idx),
             maximum_allocation: self.maximum_allocation_of(idx),
         }

@@ -11,22 +11,7 @@ use super::{
     policy::AppOrder,
     users::{LeafUser, UserSums},
 };
-use crate::conf::QueueConf;
-
-/// TEMP
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Shares {
-    pub capacity: f32,
-    pub abs_capacity: f32,
-    pub max_capacity: f32,
-    pub abs_max_capacity: f32,
-    pub weight: f32,
-    pub normalized_weight: f32,
-    pub effective_min: Resource,
-    pub effective_max: Resource,
-    pub configured_min: Resource,
-    pub configured_max: Resource,
-}
+use crate::{capacity::Shares, conf::QueueConf};
 
 /// What a queue holds and wants in one partition.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
