@@ -13,7 +13,7 @@ use yarn_types::{
     gpu::{DeviceChange, DeviceGrant, DeviceReport},
 };
 
-use crate::{conf::QueuesConf, labels::NodeLabels};
+use crate::{conf::SchedConf, labels::NodeLabels};
 
 /// Who waits for an answer; the shell's table maps it to the connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -43,8 +43,8 @@ pub enum Event {
     Reload {
         /// Who waits.
         call: CallId,
-        /// The parsed capacity-scheduler.xml.
-        queues: Box<QueuesConf>,
+        /// The parsed capacity-scheduler.xml, and the maximum allocation of yarn-site.xml.
+        conf: Box<SchedConf>,
     },
     /// A call of ApplicationClientProtocol that changes something.
     Client {

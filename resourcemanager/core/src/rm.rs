@@ -167,8 +167,8 @@ impl Rm {
                     attempt.nm_tokens.clear();
                 }
             }
-            Event::Reload { call, queues } => {
-                let reply = self.sched.reload(*queues).map(|()| Box::new(Reply::Done));
+            Event::Reload { call, conf } => {
+                let reply = self.sched.reload(*conf).map(|()| Box::new(Reply::Done));
                 effects.push(Effect::now(Action::Reply { call, reply }));
             }
             Event::Client { call, request } => self.on_client(call, request, effects),

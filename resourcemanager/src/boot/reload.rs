@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::collections::BTreeSet;
 
 use rm_core::{
-    conf::{Calculator, ConfProblem, LoadContext, QueuesConf},
+    conf::{Calculator, ConfProblem, LoadContext, QueuesConf, SchedConf},
     event::{HostLists, NodeOption},
 };
 use yarn_conf::{Configuration, Files, LoadError, LoadOptions};
@@ -26,7 +26,7 @@ impl FromFiles {
 }
 
 impl Reload for FromFiles {
-    fn queues(&self) -> Result<QueuesConf, String> {
+    fn queues(&self) -> Result<SchedConf, String> {
         queues(&self.load()?)
     }
 
@@ -67,7 +67,7 @@ impl Reload for FromFiles {
 pub struct Unchanging(pub Configuration);
 
 impl Reload for Unchanging {
-    fn queues(&self) -> Result<QueuesConf, String> {
+    fn queues(&self) -> Result<SchedConf, String> {
         queues(&self.0)
     }
 
@@ -92,9 +92,9 @@ impl Reload for Unchanging {
     }
 }
 
-fn queues(conf: &Configuration) -> Result<QueuesConf, String> {
+fn queues(conf: &Configuration) -> Result<SchedConf, String> {
     let (types, calculator) = lanes(conf).map_err(|problem| problem.to_string())?;
-    load_queues(conf, &types, core_calculator(calculator)).map_err(|problems| {
+    SchedConf::from_lookup(conf, types, core_calculator(calculator)).map_err(|problems| {
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         problems.join("; ")
     })

@@ -10,7 +10,7 @@ use hadoop_ipc::server::RemoteException;
 use prost::Message;
 use rm_core::{
     CallId, Event, Reply,
-    conf::QueuesConf,
+    conf::SchedConf,
     event::{AdminRequest, HostLists, NodeOption},
 };
 use yarn_proto::yarn::{
@@ -30,7 +30,7 @@ pub trait Reload: Send + Sync {
     ///
     /// # Errors
     /// Why it cannot be used, as the administrator reads it.
-    fn queues(&self) -> Result<QueuesConf, String>;
+    fn queues(&self) -> Result<SchedConf, String>;
 
     /// The host lists that the configuration names now.
     ///
@@ -183,7 +183,7 @@ fn refresh_queues(context: &Arc<Context>, incoming: Incoming) {
         incoming,
         "queues",
         |reload, _: RefreshQueuesRequestProto| reload.queues().map(Box::new),
-        |call, queues| Event::Reload { call, queues },
+        |call, conf| Event::Reload { call, conf },
         || RefreshQueuesResponseProto {},
     );
 }
