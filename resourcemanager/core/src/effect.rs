@@ -112,6 +112,17 @@ pub enum Record {
         /// In words.
         diagnostics: String,
     },
+    /// An application is in this queue, with this priority and this end, from now on.
+    AppChanged {
+        /// Which application.
+        app: ApplicationId,
+        /// Full path of its queue.
+        queue: String,
+        /// Its priority.
+        priority: i32,
+        /// When it is ended at the latest, when there is such a time.
+        expires_wall_ms: Option<i64>,
+    },
     /// The node labels are these from now on.
     Labels {
         /// Names and whether they are exclusive.
@@ -171,6 +182,8 @@ pub enum Reply {
     },
     /// `forceKillApplication`.
     KillCompleted(bool),
+    /// `updateApplicationPriority`: the priority now.
+    Priority(i32),
     /// `registerApplicationMaster`.
     Registered(Box<Registered>),
     /// `allocate`.

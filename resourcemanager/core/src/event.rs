@@ -217,6 +217,27 @@ pub enum ClientRequest {
         /// Caller.
         user: Arc<str>,
     },
+    /// `moveApplicationAcrossQueues`: answered by `Done` once stored.
+    Move {
+        /// Which application.
+        app: ApplicationId,
+        /// Name or path of the queue.
+        queue: String,
+    },
+    /// `updateApplicationPriority`: answered by [`crate::effect::Reply::Priority`] once stored.
+    SetPriority {
+        /// Which application.
+        app: ApplicationId,
+        /// The new priority.
+        priority: i32,
+    },
+    /// `updateApplicationTimeouts` for LIFETIME: answered by `Done` once stored.
+    SetExpiry {
+        /// Which application.
+        app: ApplicationId,
+        /// Wall milliseconds at which it must have ended.
+        expiry_wall_ms: i64,
+    },
     /// `signalToContainer`: passed to the node with its next heartbeat. Answered by `Done`.
     SignalContainer {
         /// Which container.
@@ -260,6 +281,8 @@ pub struct Submission {
     pub max_attempts: u32,
     /// Failures older than this do not count; `None` counts all.
     pub attempt_failures_validity_ms: Option<u64>,
+    /// Seconds after its submission at which it must have ended; below 1 for its queue's default.
+    pub lifetime_s: i64,
     /// `keep_containers_across_application_attempts`.
     pub keep_containers: bool,
     /// What the ApplicationMaster's container needs, as asked (not yet normalised).

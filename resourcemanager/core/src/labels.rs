@@ -183,7 +183,7 @@ impl Rm {
     }
 
     fn store_labels(&mut self, out: &mut Vec<Effect>) -> u64 {
-        let seq = self.store.push(After::LabelsSaved);
+        let seq = self.store.push(After::ChangeSaved);
         let record = Record::Labels {
             labels: self.sched.label_names(),
             nodes: self.labels.clone(),

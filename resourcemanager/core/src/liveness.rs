@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use yarn_types::{ApplicationAttemptId, ContainerId, Millis};
+use yarn_types::{ApplicationAttemptId, ApplicationId, ContainerId, Millis};
 
 use crate::sched::NodeIdx;
 
@@ -17,6 +17,8 @@ pub enum Watched {
     Node(NodeIdx),
     /// A container that was handed out and must start.
     Container(ContainerId),
+    /// An application that must have ended.
+    Lifetime(ApplicationId),
     /// A node that must have finished what it runs.
     Decommission(NodeIdx),
     /// A node that must hold no more than it offers.

@@ -9,7 +9,7 @@ use yarn_types::{ApplicationId, ContainerId, Lookup, Millis, NodeId, Resource, R
 use crate::{
     app::App,
     attempt::Waiting,
-    conf::{Calculator, ConfProblem, SchedConf},
+    conf::{Calculator, ConfProblem, Pacing, SchedConf},
     conf_life::LifeConf,
     container::{Container, EndCause, Ended},
     effect::{Action, Effect, Reply},
@@ -196,7 +196,7 @@ impl Rm {
     /// the pass is used up and there is more to place; serve the inbox and call again.
     pub fn pass(&mut self, now: Millis, effects: &mut Vec<Effect>) -> bool {
         self.now = self.now.max(now);
-        let more = self.sched.pass(self.now);
+        let more = self.sched.pacing() == Pacing::Event && self.sched.pass(self.now);
         self.on_told(effects);
         if more && self.passes_held < PASSES_HELD_MAX && !self.waiting.is_empty() {
             self.passes_held += 1;
@@ -205,6 +205,14 @@ impl Rm {
             self.answer_waiting(effects);
         }
         more
+    }
+
+    /// With heartbeat pacing a node gets containers in its turn.
+    pub(crate) fn node_turn(&mut self, node: NodeIdx, out: &mut Vec<Effect>) {
+        if self.sched.pacing() == Pacing::Heartbeat {
+            self.sched.node_update(self.now, node);
+            self.on_told(out);
+        }
     }
 
     /// What the scheduler did since it was last asked.
@@ -267,6 +275,7 @@ impl Rm {
                 Watched::Node(node) => self.node_leaves(node, NodeEvent::Expire, "expired", out),
                 Watched::Decommission(node) => self.on_decommission_timeout(node, out),
                 Watched::Overcommit(node) => self.end_overcommit(node, out),
+                Watched::Lifetime(id) => self.on_lifetime_over(id, out),
                 Watched::Container(id) => {
                     self.end_container(id, Ended::by_rm(EndCause::Expired), out);
                 }
@@ -282,7 +291,7 @@ impl Rm {
                 After::AttemptSaved(attempt) => self.on_attempt_saved(attempt, out),
                 After::AttemptEndSaved(attempt) => self.on_attempt_end_saved(attempt, out),
                 After::AppEndSaved(app) => self.on_app_end_saved(app, out),
-                After::LabelsSaved => {}
+                After::ChangeSaved => {}
             }
         }
     }

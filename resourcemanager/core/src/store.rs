@@ -17,8 +17,8 @@ pub enum After {
     AttemptEndSaved(ApplicationAttemptId),
     /// The application may end.
     AppEndSaved(ApplicationId),
-    /// Nothing but the answer waits for it.
-    LabelsSaved,
+    /// Nothing but the answer to the change waits for it.
+    ChangeSaved,
 }
 
 /// Records on their way to the store, oldest first.

@@ -51,6 +51,23 @@ impl Rm {
             ClientRequest::FailAttempt { attempt, user: _ } => {
                 (None, self.fail_attempt(attempt, out).map(|()| Reply::Done))
             }
+            ClientRequest::Move { app, queue } => match self.move_app(app, &queue, out) {
+                Ok(seq) => (Some(seq), Ok(Reply::Done)),
+                Err(reject) => (None, Err(reject)),
+            },
+            ClientRequest::SetPriority { app, priority } => {
+                match self.set_priority(app, priority, out) {
+                    Ok((now, seq)) => (seq, Ok(Reply::Priority(now))),
+                    Err(reject) => (None, Err(reject)),
+                }
+            }
+            ClientRequest::SetExpiry {
+                app,
+                expiry_wall_ms,
+            } => match self.set_expiry(app, expiry_wall_ms, out) {
+                Ok(seq) => (seq, Ok(Reply::Done)),
+                Err(reject) => (None, Err(reject)),
+            },
             ClientRequest::SignalContainer { container, command } => {
                 (None, self.signal(container, command).map(|()| Reply::Done))
             }
@@ -133,6 +150,7 @@ impl Rm {
             end_seq: 0,
             submitted_at: self.now,
             submitted_wall_ms: self.wall_now(),
+            expires_wall_ms: None,
             launched_wall_ms: 0,
             finished_wall_ms: 0,
             resource_millis: Resource::ZERO,
@@ -180,6 +198,7 @@ impl Rm {
         if let Some(path) = self.sched.queue_of(idx) {
             app.queue = path.to_string();
         }
+        self.start_lifetime(idx);
         self.start_attempt(idx, out);
     }
 

@@ -7,6 +7,7 @@ use yarn_types::{ApplicationId, FinalStatus};
 use super::{AppEvent, AppState, text::FailedText};
 use crate::{
     effect::{Action, Effect, Record},
+    liveness::Watched,
     rm::Rm,
     sched::AppIdx,
     store::After,
@@ -185,6 +186,7 @@ impl Rm {
         if app.scheduled {
             self.sched.remove_app(idx);
         }
+        self.deadlines.remove(Watched::Lifetime(id));
         out.push(Effect::now(Action::AppEnded { app: id }));
         self.completed.push_back(idx);
         while self.completed.len() > self.conf.max_completed_applications {

@@ -2,6 +2,7 @@
 //! May touch: `Rm`, through the handlers of this folder.
 //! Must not: hold launch contexts or credentials (the shell keeps those by id).
 
+mod change;
 mod client;
 mod end;
 mod state;
@@ -34,6 +35,8 @@ pub struct App {
     pub attempts: Vec<Attempt>,
     /// Most attempts.
     pub max_attempts: u32,
+    /// Wall milliseconds at which it must have ended, when there is such a time.
+    pub expires_wall_ms: Option<i64>,
     /// The scheduler has it.
     pub scheduled: bool,
     /// Full path of its queue; as the client wrote it until it was accepted.

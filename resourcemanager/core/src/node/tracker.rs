@@ -309,6 +309,7 @@ impl Rm {
         listed.extend(outbox.kill.iter().copied());
         self.on_statuses(idx, known, out);
         self.end_unlisted(idx, &listed, out);
+        self.node_turn(idx, out);
         if self.goes_when_idle(idx, out) {
             let text = format!("DECOMMISSIONING {} is ready to be decommissioned", h.node);
             return odd(NodeAction::Shutdown, text);
