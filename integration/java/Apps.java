@@ -85,6 +85,12 @@ final class Apps {
     if (request.hasNonNull("attempts")) {
       context.setMaxAppAttempts(request.get("attempts").asInt());
     }
+    if (request.hasNonNull("keep")) {
+      context.setKeepContainersAcrossApplicationAttempts(request.get("keep").asBoolean());
+    }
+    if (request.hasNonNull("validity_ms")) {
+      context.setAttemptFailuresValidityInterval(request.get("validity_ms").asLong());
+    }
     if (request.hasNonNull("wait") && request.get("wait").asBoolean()) {
       return Map.of("app", client.submitApplication(context).toString());
     }
@@ -164,6 +170,7 @@ final class Apps {
       fields.put("state", one.getNodeState().name());
       fields.put("http", one.getHttpAddress());
       fields.put("containers", one.getNumContainers());
+      fields.put("decommissioning_timeout", one.getDecommissioningTimeout());
       fields.put("used_mb", one.getUsed().getMemorySize());
       fields.put("memory_mb", one.getCapability().getMemorySize());
       fields.put("resources", amounts(one.getCapability()));

@@ -8,12 +8,24 @@ import org.apache.hadoop.yarn.client.cli.ApplicationCLI;
 import org.apache.hadoop.yarn.client.cli.ClusterCLI;
 import org.apache.hadoop.yarn.client.cli.NodeCLI;
 import org.apache.hadoop.yarn.client.cli.QueueCLI;
+import org.apache.hadoop.yarn.client.cli.RMAdminCLI;
 import org.apache.hadoop.yarn.client.cli.YarnCLI;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
 /** Runs a command of the stock CLI the way its own main does, and keeps what it prints. */
 final class Cli {
   private Cli() {
+  }
+
+  /** rmadmin is a class of another kind: it takes its streams from System when it is made. */
+  private static int rmadmin(Configuration conf, String[] words, PrintStream printer) throws Exception {
+    PrintStream errors = System.err;
+    System.setErr(printer);
+    try {
+      return ToolRunner.run(new RMAdminCLI(new YarnConfiguration(conf)), words);
+    } finally {
+      System.setErr(errors);
+    }
   }
 
   private static YarnCLI named(String name) throws Exception {
@@ -41,6 +53,9 @@ final class Cli {
     YarnCLI cli = null;
     int code;
     try {
+      if (request.get("class").asText().equals("RMAdminCLI")) {
+        return Map.of("rc", rmadmin(conf, words, printer), "text", kept.toString("UTF-8"));
+      }
       cli = named(request.get("class").asText());
       cli.setConf(new YarnConfiguration(conf));
       cli.setSysOutPrintStream(printer);

@@ -89,7 +89,10 @@ impl Settings {
     /// # Errors
     /// A value that Hadoop would refuse too; the text names file, key and value.
     pub fn read(conf: &Configuration) -> Result<Self, Problem> {
-        let am_expiry = conf.u64("yarn.am.liveness-monitor.expiry-interval-ms", 900_000)?;
+        let am_key = "yarn.am.liveness-monitor.expiry-interval-ms";
+        let am_expiry = conf.duration_ms(am_key, TimeUnit::Milliseconds, 900_000)?;
+        let am_expiry =
+            u64::try_from(am_expiry).map_err(|_| conf.problem(am_key, "must not be below 0"))?;
         let nm_expiry = conf.u64("yarn.nm.liveness-monitor.expiry-interval-ms", 600_000)?;
         let launcher_key = "yarn.resourcemanager.amlauncher.thread-count";
         Ok(Self {

@@ -26,6 +26,17 @@ fn hadoops_defaults_pass_without_a_word() {
 }
 
 #[test]
+fn durations_have_units_where_hadoop_takes_them() {
+    let am = "yarn.am.liveness-monitor.expiry-interval-ms";
+    assert_eq!(rm(&[(am, "10m")]), Gate::default());
+    assert_eq!(rm(&[(am, "ten")]).refused.len(), 1);
+    let nm_key = "yarn.nm.liveness-monitor.expiry-interval-ms";
+    assert_eq!(rm(&[(nm_key, "10m")]).refused.len(), 1);
+    let gpu = "yarn.nodemanager.resource-plugins.gpu.discovery-timeout";
+    assert_eq!(nm(&[(gpu, "2 s")]).refused.len(), 1);
+}
+
+#[test]
 fn what_weakens_safety_is_refused_by_key() {
     for (key, value) in [
         ("hadoop.security.authentication", "kerberos"),

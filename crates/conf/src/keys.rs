@@ -30,6 +30,8 @@ pub enum Kind {
     Int,
     /// `getLong` (64 bits).
     Long,
+    /// `getTimeDuration`, a bare number in milliseconds.
+    Duration,
     /// `getFloat`.
     Float,
     /// `true` or `false`.

@@ -9,7 +9,7 @@ use crate::{
     load::Daemon,
     node_resources, resource_calculator, resource_types,
     table::Configuration,
-    values,
+    values::{self, TimeUnit},
 };
 
 pub(super) fn check(
@@ -71,6 +71,9 @@ fn kind(conf: &Configuration, key: &str, kind: Kind) -> Result<Option<Problem>, 
     match kind {
         Kind::Int => conf.i32(key, 0).map(|_| ())?,
         Kind::Long => conf.i64(key, 0).map(|_| ())?,
+        Kind::Duration => conf
+            .duration_ms(key, TimeUnit::Milliseconds, 0)
+            .map(|_| ())?,
         Kind::Float => conf.f32(key, 0.0).map(|_| ())?,
         Kind::Address => conf.host_port(key, "", 1).map(|_| ())?,
         Kind::Bool => {

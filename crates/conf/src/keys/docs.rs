@@ -132,6 +132,7 @@ fn kind(kind: Kind) -> &'static str {
         Kind::Text => "text",
         Kind::Int => "integer",
         Kind::Long => "long integer",
+        Kind::Duration => "duration, ms",
         Kind::Float => "number",
         Kind::Bool => "true or false",
         Kind::Address => "host:port",

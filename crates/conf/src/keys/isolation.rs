@@ -4,7 +4,7 @@
 
 use super::{
     Key,
-    Kind::{Bool, Choice, Float, Int, List, Long, Path, Text},
+    Kind::{Bool, Choice, Duration, Float, Int, List, Long, Path, Text},
     Reader::Nm,
     key,
 };
@@ -34,7 +34,7 @@ const GPUS: &[Key] = &[
     key(
         "yarn.nodemanager.resource-plugins.gpu.discovery-timeout",
         Nm,
-        Text,
+        Duration,
         "How long one look at the cards may take; the driver can hang.",
     ),
     key(

@@ -4,7 +4,7 @@
 
 use super::{
     Key,
-    Kind::{Address, Bool, Choice, Float, Int, List, Long, Path, Text},
+    Kind::{Address, Bool, Choice, Duration, Float, Int, List, Long, Path, Text},
     Reader::Rm,
     key,
 };
@@ -111,7 +111,7 @@ const LIVES: &[Key] = &[
     key(
         "yarn.am.liveness-monitor.expiry-interval-ms",
         Rm,
-        Int,
+        Duration,
         "An ApplicationMaster silent for so long has failed.",
     ),
     key(

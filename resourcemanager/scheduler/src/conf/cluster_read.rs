@@ -211,3 +211,7 @@ fn intra(reader: &mut Reader<'_>) -> IntraPreemption {
         conservative_drf: reader.boolean(&p("conservative-drf"), true),
     }
 }
+
+#[cfg(test)]
+#[path = "cluster_read_test.rs"]
+mod tests;

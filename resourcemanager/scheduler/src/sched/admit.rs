@@ -208,6 +208,7 @@ impl Sched {
             a.blacklist.remove(place);
         }
         a.asks.retry();
+        self.touch_app(app);
         self.stirred = true;
     }
 
@@ -216,6 +217,7 @@ impl Sched {
         if let Some(a) = self.app_mut(app) {
             a.am_blacklist = hosts.iter().cloned().collect();
             a.asks.retry();
+            self.touch_app(app);
             self.stirred = true;
         }
     }
@@ -324,6 +326,7 @@ impl Sched {
             };
             self.settle_user(queue, user);
         }
+        self.touch_app(app);
         self.reorder(app);
     }
 }

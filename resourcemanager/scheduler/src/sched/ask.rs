@@ -72,6 +72,10 @@ pub(super) struct KeyAsks {
     pub asked_at: Millis,
     /// Since when it would have fitted at a wider place than wanted (event-driven pacing).
     pub fits_wider_since: Option<Millis>,
+    /// Since when it would have fitted in a partition that it may share (event-driven pacing).
+    pub shared_since: Option<Millis>,
+    /// It holds all the room that it may, since it last changed (event-driven pacing).
+    pub held_all: bool,
     /// When a wait for something closer ends, while there is one.
     pub wakes_at: Option<Millis>,
     /// Change number of the scheduler when it last found no place; 0 for not tried.
@@ -132,6 +136,7 @@ impl KeyAsks {
             self.fits_wider_since = None;
         }
         self.failed_at = 0;
+        self.held_all = false;
         self.wakes_at = None;
     }
 }
@@ -207,6 +212,8 @@ impl Asks {
             places: BTreeMap::new(),
             asked_at: now,
             fits_wider_since: None,
+            shared_since: None,
+            held_all: false,
             wakes_at: None,
             failed_at: 0,
         });
@@ -228,6 +235,7 @@ impl Asks {
             entry.asked_at = now;
         }
         entry.failed_at = 0;
+        entry.held_all = false;
         if entry.any.is_none() && entry.places.is_empty() {
             self.keys.remove(&ask.key);
         }
@@ -247,6 +255,7 @@ impl Asks {
     pub fn retry(&mut self) {
         for asks in self.keys.values_mut() {
             asks.failed_at = 0;
+            asks.held_all = false;
         }
     }
 

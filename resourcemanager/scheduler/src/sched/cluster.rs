@@ -35,6 +35,7 @@ impl Sched {
             }
             self.activate(queue);
         }
+        self.try_all_again();
         self.grown();
     }
 

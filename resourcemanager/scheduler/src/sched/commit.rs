@@ -97,6 +97,7 @@ impl Sched {
             next: None,
         });
         self.nodes.get_mut(node)?.reserved = Some(idx);
+        self.touch_node(node);
         let a = self.app_mut(app)?;
         a.reservations.entry(key).or_default().insert(node, idx);
         let delta = Delta {
@@ -125,6 +126,7 @@ impl Sched {
             label = node.label;
             node.reserved = node.reserved.filter(|r| *r != reservation);
         }
+        self.touch_node(c.node);
         if let Some(a) = self.app_mut(c.app) {
             if let Some(of_key) = a.reservations.get_mut(&c.key) {
                 of_key.remove(&c.node);
@@ -133,6 +135,9 @@ impl Sched {
                 }
             }
             a.asks.opportunities_mut(c.key).re_reservations = 0;
+            if let Some(asks) = a.asks.get_mut(c.key) {
+                asks.held_all = false;
+            }
         }
         let delta = Delta {
             reserved: c.resource,
@@ -286,6 +291,7 @@ impl Sched {
         {
             *room -= by.0[*lane];
         }
+        self.touch_node(node);
     }
 
     fn in_queues(

@@ -7,10 +7,12 @@ mod admit;
 mod app;
 mod ask;
 mod assign;
+mod check;
 mod cluster;
 mod commit;
 mod container;
 mod dynamic;
+mod event;
 mod ids;
 mod label;
 mod limits;
@@ -31,7 +33,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use yarn_types::{Millis, Resource, ResourceTypes};
 
-use crate::{capacity::Warning, conf::SchedConf, num::Calculator};
+use crate::{
+    capacity::Warning,
+    conf::{Pacing, SchedConf},
+    num::Calculator,
+};
 
 pub use app::Submitted;
 pub use ask::{ANY, Ask, AskKey, Locality};
@@ -75,6 +81,8 @@ pub struct Sched {
     stirred: bool,
     /// What the caller must be told of the call in progress.
     told: Vec<Told>,
+    /// What event-driven assignment remembers.
+    event: event::Event,
     /// Active users that a case says a leaf has.
     #[cfg(feature = "stubs")]
     pub stub_active_users: BTreeMap<QueueIdx, u32>,
@@ -161,6 +169,11 @@ impl Sched {
     /// How resources compare.
     pub fn calculator(&self) -> Calculator {
         self.conf.calculator
+    }
+
+    /// When containers are placed.
+    pub fn pacing(&self) -> Pacing {
+        self.conf.queues.cluster.pacing
     }
 
     /// What happened since the last call, in order.

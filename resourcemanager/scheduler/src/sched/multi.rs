@@ -99,6 +99,7 @@ impl Sched {
                 n.killable.push(container);
             }
         }
+        self.touch_node(node);
         self.grown();
     }
 }

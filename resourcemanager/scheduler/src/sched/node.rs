@@ -167,6 +167,7 @@ impl Sched {
             return;
         };
         let before = n.gpu_room.replace((lane, amount));
+        self.touch_node(node);
         if before.is_none_or(|(_, room)| room < amount) {
             self.grown();
         }
@@ -177,6 +178,7 @@ impl Sched {
         if let Some(n) = self.nodes.get_mut(node)
             && n.gpu_room.take().is_some()
         {
+            self.touch_node(node);
             self.grown();
         }
     }

@@ -41,6 +41,7 @@ impl Sched {
             stirred: false,
             warnings: Vec::new(),
             told: Vec::new(),
+            event: super::event::Event::default(),
             #[cfg(feature = "stubs")]
             stub_active_users: BTreeMap::new(),
             #[cfg(feature = "mutants")]

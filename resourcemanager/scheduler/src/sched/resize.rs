@@ -206,6 +206,21 @@ impl Sched {
         self.count_demand(app);
     }
 
+    /// Seconds after its submission at which an application of this queue must have ended, when it
+    /// asks for `asked_s` (below 1 for nothing): its queue's default, at most the queue's maximum;
+    /// below 1 for no end (`CapacityScheduler.checkAndGetApplicationLifetime`).
+    pub fn lifetime_s(&self, app: AppIdx, asked_s: i64) -> i64 {
+        let Some(a) = self.app(app) else {
+            return -1;
+        };
+        let own = &self.tree.get(a.queue).conf.lifetimes;
+        let wanted = if asked_s > 0 { asked_s } else { own.default_s };
+        match own.max_s {
+            max if max > 0 && (wanted <= 0 || wanted > max) => max,
+            _ => wanted,
+        }
+    }
+
     /// Gives an application another priority, clamped to the cluster's maximum; answers it.
     pub fn set_priority(&mut self, app: AppIdx, priority: i32) -> i32 {
         let priority = priority.min(self.conf.max_application_priority.max(0));

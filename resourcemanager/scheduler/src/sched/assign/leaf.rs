@@ -74,7 +74,7 @@ impl Sched {
 
     /// Active applications in the order of the leaf's policy. With `fifo-with-partitions` those
     /// that ask for an exclusive partition's nodes come first there.
-    fn apps_in_order(&self, queue: QueueIdx, label: LabelIdx) -> Vec<AppIdx> {
+    pub(in crate::sched) fn apps_in_order(&self, queue: QueueIdx, label: LabelIdx) -> Vec<AppIdx> {
         let q = self.tree.get(queue);
         let apps = q.leaf.active.values().copied();
         if !matches!(q.conf.leaf_order, LeafOrder::FifoWithPartitions { .. })
@@ -92,7 +92,7 @@ impl Sched {
 
     /// Whether the application's user is at most at the user limit, or would be without the
     /// application's reservations (then `limits.to_unreserve` says how much must go).
-    fn user_may_take(
+    pub(in crate::sched) fn user_may_take(
         &mut self,
         queue: QueueIdx,
         app: AppIdx,
@@ -128,7 +128,7 @@ impl Sched {
     }
 
     /// Only a queue below its guarantee may take killable containers.
-    fn below_guarantee(&self, queue: QueueIdx, label: LabelIdx) -> bool {
+    pub(in crate::sched) fn below_guarantee(&self, queue: QueueIdx, label: LabelIdx) -> bool {
         let q = self.tree.get(queue);
         let (calc, types) = (self.conf.calculator, &self.conf.types);
         let guaranteed = q.guaranteed(label);

@@ -60,7 +60,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    fn new(limit: Resource) -> Self {
+    pub(super) fn new(limit: Resource) -> Self {
         Self {
             limit,
             blocked: Resource::ZERO,

@@ -80,13 +80,13 @@ impl Sched {
         best
     }
 
-    fn above_zero(&self, r: Resource) -> Resource {
+    pub(in crate::sched) fn above_zero(&self, r: Resource) -> Resource {
         let (calc, types) = (self.conf.calculator, &self.conf.types);
         calc.max(r, Resource::ZERO, self.cluster_total(), types)
     }
 
     /// Outstanding asks below that a walk of `label` could serve.
-    pub(super) fn wants(&self, queue: QueueIdx, label: LabelIdx, mode: Mode) -> bool {
+    pub(in crate::sched) fn wants(&self, queue: QueueIdx, label: LabelIdx, mode: Mode) -> bool {
         let label = match mode {
             Mode::Respect => label,
             Mode::Ignore => LabelIdx::DEFAULT,
@@ -96,7 +96,7 @@ impl Sched {
     }
 
     /// More than nothing, as the calculator compares.
-    pub(super) fn is_some_of(&self, r: Resource) -> bool {
+    pub(in crate::sched) fn is_some_of(&self, r: Resource) -> bool {
         let (calc, types) = (self.conf.calculator, &self.conf.types);
         calc.compare(r, Resource::ZERO, self.cluster_total(), types)
             .is_gt()
@@ -114,7 +114,7 @@ impl Sched {
 
     /// `AbstractCSQueue.canAssignToThisQueue`: whether the queue is below its limit, or would be
     /// without `reservations`. Leaves what is left in `limits.headroom`.
-    pub(super) fn may_take(
+    pub(in crate::sched) fn may_take(
         &self,
         queue: QueueIdx,
         label: LabelIdx,

@@ -361,7 +361,12 @@ impl Sched {
     }
 
     /// The first reservation of `key` that is at least `size` (`getNodeIdToUnreserve`).
-    fn reservation_of(&self, app: AppIdx, key: AskKey, size: Resource) -> Option<ContainerIdx> {
+    pub(in crate::sched) fn reservation_of(
+        &self,
+        app: AppIdx,
+        key: AskKey,
+        size: Resource,
+    ) -> Option<ContainerIdx> {
         let of_key = self.app(app)?.reservations.get(&key)?;
         of_key.values().copied().find(|idx| {
             self.containers

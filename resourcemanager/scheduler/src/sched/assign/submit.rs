@@ -18,7 +18,7 @@ impl Sched {
     }
 
     /// Commits one proposal, unless a limit speaks against it after all.
-    pub(super) fn submit_proposal(&mut self, p: Proposal) -> bool {
+    pub(in crate::sched) fn submit_proposal(&mut self, p: Proposal) -> bool {
         if !self.accepts(&p) {
             return false;
         }
@@ -115,7 +115,7 @@ impl Sched {
         true
     }
 
-    fn accepts(&self, p: &Proposal) -> bool {
+    pub(in crate::sched) fn accepts(&self, p: &Proposal) -> bool {
         let (Some(a), Some(n)) = (self.app(p.app), self.nodes.get(p.node)) else {
             return false;
         };
