@@ -67,12 +67,14 @@ def pages(bench):
             "spark-executors": (f"{proxy}/executors/", "Executors"),
             "spark-environment": (f"{proxy}/environment/", "Java Home"),
         })
+        devices = [one["uuid"] for one in cards(cluster)["totalGpuDevices"]]
         tracking = app_of(cluster, app)["trackingUrl"]
         require(tracking.startswith(proxy), f"the tracking URL is {tracking}, not behind {proxy}")
         go.touch()
         expect_success(client)
     shows(told, "cluster", app, "seen by Chromium", "SPARK", "RUNNING", "gpu", "default", *cluster.node_hosts())
     shows(told, "application", app, "seen by Chromium", "SPARK", "RUNNING", "root.gpu")
+    shows(told, "node", "GPUs", *devices)
     # From either page one click leads to the other, and to Spark.
     for name in ("cluster", "application"):
         require(any(link.startswith(proxy) for link in told[name]["links"]), f"{name} links {told[name]['links']}")

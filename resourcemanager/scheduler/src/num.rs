@@ -268,6 +268,23 @@ pub fn fair_magnitude(held_mb: i64, wanted_mb: i64, size_based_weight: bool) -> 
     i64::try_from(magnitude.abs().to_bits()).unwrap_or(i64::MAX)
 }
 
+/// A count of missed nodes, at most all `nodes` there are.
+pub fn at_most(count: i64, nodes: usize) -> f32 {
+    count.clamp(0, i64::try_from(nodes).unwrap_or(i64::MAX)) as f32
+}
+
+/// Which of `levels` equal steps from 0 to 1 a share is in; 1 and more is the last.
+pub fn level(share: f32, levels: u32) -> u32 {
+    let step = to_i64(f64::from(share.max(0.0)) * f64::from(levels));
+    let last = i64::from(levels.saturating_sub(1));
+    u32::try_from(step.min(last).max(0)).unwrap_or(0)
+}
+
+/// Compares shares.
+pub fn compare(a: f32, b: f32) -> Ordering {
+    a.total_cmp(&b)
+}
+
 /// The timer of event mode: `heartbeat_ms × count ÷ nodes`, cut off.
 pub fn wait_ms(heartbeat_ms: u64, count: f64, nodes: usize) -> u64 {
     let wait = heartbeat_ms as f64 * count / nodes.max(1) as f64;

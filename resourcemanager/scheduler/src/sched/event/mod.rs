@@ -1,0 +1,180 @@
+//! Event-driven assignment: what changed is tried at once, over all nodes, one grant at a time.
+//! May touch: what it remembers of asks that found no place; grants go through `assign::submit`.
+//! Must not: grant beyond a limit, or take more than its budget of steps in one pass.
+
+mod find;
+mod reserved;
+mod walk;
+
+use std::collections::BTreeSet;
+
+use yarn_types::{Millis, limits::PASS_STEPS_MAX};
+
+use super::{
+    Sched,
+    ask::AskKey,
+    assign::{Limits, Mode, Proposal},
+    ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx},
+    tree::ROOT,
+};
+use walk::Walk;
+
+/// How a walk finds queues, applications and nodes: by its tables, or by looking at all of them.
+/// Both choose the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Search {
+    /// Every one is looked at: the reference.
+    Scan,
+}
+
+/// What is remembered between passes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Event {
+    /// Reservations whose node, ask or application changed.
+    ripe: BTreeSet<ContainerIdx>,
+    /// Times at which a wait ends.
+    wakes: BTreeSet<Millis>,
+}
+
+impl Sched {
+    /// Grants what can be placed now, until nothing can (false) or the budget of steps is used up
+    /// (true: call again). Results are in [`Self::take_told`].
+    pub fn pass(&mut self, now: Millis) -> bool {
+        self.pass_by(now, Search::Scan)
+    }
+
+    /// [`Self::pass`] with a given way to search.
+    pub(super) fn pass_by(&mut self, now: Millis, search: Search) -> bool {
+        self.now = now;
+        while self.event.wakes.first().is_some_and(|at| *at <= now) {
+            self.event.wakes.pop_first();
+            self.stirred = true;
+        }
+        if !self.stirred {
+            return false;
+        }
+        for _ in 0..PASS_STEPS_MAX {
+            if !self.step(search) {
+                self.stirred = false;
+                return false;
+            }
+        }
+        true
+    }
+
+    /// When the next wait of an ask for something closer, or for a shared partition, ends.
+    pub fn next_wake(&self, now: Millis) -> Option<Millis> {
+        if self.stirred {
+            return Some(now);
+        }
+        self.event.wakes.first().copied()
+    }
+
+    /// One grant or change of a reservation; false when nothing is left to do.
+    fn step(&mut self, search: Search) -> bool {
+        while let Some(reservation) = self.event.ripe.pop_first() {
+            if self.try_reserved(reservation) {
+                return true;
+            }
+        }
+        let labels = u8::try_from(self.labels.len()).unwrap_or(u8::MAX);
+        let all = || (0..labels).map(LabelIdx);
+        if all().any(|label| self.walk_label(label, Mode::Respect, search)) {
+            return true;
+        }
+        all()
+            .skip(1)
+            .any(|label| self.walk_label(label, Mode::Ignore, search))
+    }
+
+    /// Places one ask on a node of `label`; false when none can be.
+    fn walk_label(&mut self, label: LabelIdx, mode: Mode, search: Search) -> bool {
+        let of = self.labels.get(label);
+        if of.nodes == 0 || (mode == Mode::Ignore && of.exclusive) {
+            return false;
+        }
+        let walk = Walk {
+            label,
+            mode,
+            search,
+        };
+        let limit = match mode {
+            Mode::Respect => of.total,
+            Mode::Ignore => self.labels.total(LabelIdx::DEFAULT),
+        };
+        let mut limits = Limits::new(limit);
+        let found = self.walk_queue(ROOT, &mut limits, walk);
+        let Some(proposal) = found.proposal else {
+            return false;
+        };
+        self.commit_proposal(proposal)
+    }
+
+    fn commit_proposal(&mut self, proposal: Proposal) -> bool {
+        let (app, key, node) = (proposal.app, proposal.key, proposal.node);
+        let reserve = proposal.reserve;
+        if !self.submit_proposal(proposal) {
+            return false;
+        }
+        if !reserve && let Some(n) = self.nodes.get(node) {
+            let default = n.label == LabelIdx::DEFAULT;
+            if let Some(asks) = self.app_mut(app).and_then(|a| a.asks.get_mut(key))
+                && default
+            {
+                asks.shared_since = None;
+            }
+        }
+        self.drop_surplus(app, key);
+        true
+    }
+
+    /// A reservation that no outstanding container is behind any more is given up.
+    fn drop_surplus(&mut self, app: AppIdx, key: AskKey) {
+        let Some(a) = self.app(app) else { return };
+        let wanted = usize::try_from(a.asks.count(key)).unwrap_or(0);
+        let Some(of_key) = a.reservations.get(&key) else {
+            return;
+        };
+        let surplus: Vec<ContainerIdx> = of_key.values().skip(wanted).copied().collect();
+        for reservation in surplus {
+            self.unreserve(reservation);
+        }
+    }
+
+    /// A node's room or state changed: its reservation is looked at first.
+    pub(super) fn touch_node(&mut self, node: NodeIdx) {
+        if let Some(reserved) = self.nodes.get(node).and_then(|n| n.reserved) {
+            self.event.ripe.insert(reserved);
+        }
+    }
+
+    /// An application's asks, places to avoid or turn changed.
+    pub(super) fn touch_app(&mut self, app: AppIdx) {
+        let Some(a) = self.app(app) else { return };
+        if a.reservations.is_empty() {
+            return;
+        }
+        let all: Vec<ContainerIdx> = a
+            .reservations
+            .values()
+            .flat_map(|of_key| of_key.values())
+            .copied()
+            .collect();
+        self.event.ripe.extend(all);
+    }
+
+    /// Nodes, partitions or queues changed: every ask may hold room again, and every reservation
+    /// is looked at.
+    pub(super) fn try_all_again(&mut self) {
+        for a in self.apps.iter_mut().flatten() {
+            a.asks.retry();
+        }
+        let reserved: Vec<ContainerIdx> =
+            self.nodes.iter().filter_map(|(_, n)| n.reserved).collect();
+        self.event.ripe.extend(reserved);
+    }
+}
+
+#[cfg(test)]
+#[path = "event_test.rs"]
+pub(in crate::sched) mod tests;

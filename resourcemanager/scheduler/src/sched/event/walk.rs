@@ -1,0 +1,338 @@
+//! The walk: down the queues in their order to the first ask that can be placed.
+//! May touch: what asks remember of their waits; the limits that headroom remembers.
+//! Must not: change an account.
+
+use super::{
+    super::{
+        Sched,
+        app::Turn,
+        ask::{AskKey, Locality},
+        assign::{Limits, Mode, Proposal, Skip},
+        ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx},
+    },
+    Search,
+    find::{Found, Seek},
+};
+use yarn_types::Resource;
+
+/// What a walk is for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sched) struct Walk {
+    /// Partition whose nodes it fills.
+    pub label: LabelIdx,
+    /// For asks of the partition, or for sharing it.
+    pub mode: Mode,
+    pub search: Search,
+}
+
+impl Walk {
+    /// The partition that asks must name.
+    pub fn wanted(self) -> LabelIdx {
+        match self.mode {
+            Mode::Respect => self.label,
+            Mode::Ignore => LabelIdx::DEFAULT,
+        }
+    }
+}
+
+/// Result of a walk.
+#[derive(Default)]
+pub(super) struct Walked {
+    pub proposal: Option<Proposal>,
+    pub skip: Skip,
+}
+
+impl Walked {
+    fn skipped(skip: Skip) -> Self {
+        Self {
+            proposal: None,
+            skip,
+        }
+    }
+}
+
+/// What became of one key of an application.
+enum Outcome {
+    Proposed(Proposal),
+    /// The next key may be tried.
+    Skipped,
+    /// The limit of a queue holds it back, and with it its queue's siblings' share.
+    QueueLimit,
+}
+
+/// What is left of the limits when a fitting node is looked for.
+#[derive(Clone, Copy)]
+struct Fit {
+    size: Resource,
+    needs: bool,
+    to_unreserve: Resource,
+    must_unreserve: bool,
+}
+
+impl Sched {
+    /// The first ask below `queue` that can be placed.
+    pub(super) fn walk_queue(
+        &mut self,
+        queue: QueueIdx,
+        limits: &mut Limits,
+        walk: Walk,
+    ) -> Walked {
+        let (label, mode) = (walk.label, walk.mode);
+        let is_parent = self.tree.get(queue).is_parent();
+        if !is_parent {
+            let headroom = self.headroom_limit(queue, limits.limit);
+            self.tree.get_mut(queue).leaf.headroom_limit = headroom;
+        }
+        if mode == Mode::Respect && !self.may_access(queue, label)
+            || !self.wants(queue, label, mode)
+        {
+            return Walked::default();
+        }
+        if !is_parent {
+            limits.allow_preemption = self.below_guarantee(queue, label);
+            return self.walk_leaf(queue, limits, walk);
+        }
+        let reserved = self.tree.get(queue).usage(label).reserved;
+        if !self.may_take(queue, label, limits, reserved, mode) {
+            return Walked::default();
+        }
+        self.walk_children(queue, limits, walk)
+    }
+
+    fn walk_children(&mut self, queue: QueueIdx, limits: &mut Limits, walk: Walk) -> Walked {
+        let mut skip = Skip::None;
+        let children = self.children_in_order(queue, walk.label);
+        for child in children {
+            let limit = self.child_limit(queue, child, limits.limit, limits.blocked, walk.label);
+            let mut of_child = Limits::new(limit);
+            let found = self.walk_queue(child, &mut of_child, walk);
+            if found.proposal.is_some() {
+                return found;
+            }
+            if found.skip == Skip::QueueLimit {
+                skip = Skip::QueueLimit;
+                let blocked = if self.tree.get(child).is_parent() {
+                    of_child.blocked
+                } else {
+                    of_child.headroom
+                };
+                limits.blocked = limits.blocked.plus(self.above_zero(blocked));
+            }
+        }
+        Walked::skipped(skip)
+    }
+
+    fn walk_leaf(&mut self, queue: QueueIdx, limits: &mut Limits, walk: Walk) -> Walked {
+        let (label, mode) = (walk.label, walk.mode);
+        let mut test_queue = true;
+        for app in self.apps_in_order(queue, label) {
+            let Some(a) = self.app(app) else { continue };
+            let reservation = a.reservation();
+            if a.counted.get(walk.wanted()).is_zero() {
+                continue;
+            }
+            if test_queue {
+                if !self.may_take(queue, label, limits, reservation, mode) {
+                    return Walked::default();
+                }
+                test_queue = self.conf.queues.cluster.continue_looking && !reservation.is_zero();
+            }
+            if !self.user_may_take(queue, app, label, limits, mode) {
+                continue;
+            }
+            let found = self.walk_app(app, limits, walk);
+            if found.proposal.is_some() || found.skip == Skip::QueueLimit {
+                return found;
+            }
+        }
+        Walked::default()
+    }
+
+    fn walk_app(&mut self, app: AppIdx, limits: &Limits, walk: Walk) -> Walked {
+        let mut at = None;
+        while let Some(key) = self.app(app).and_then(|a| a.asks.next_key(at)) {
+            at = Some(key);
+            match self.walk_key(app, key, limits, walk) {
+                Outcome::Skipped => {}
+                Outcome::Proposed(proposal) => {
+                    return Walked {
+                        proposal: Some(proposal),
+                        skip: Skip::None,
+                    };
+                }
+                Outcome::QueueLimit => return Walked::skipped(Skip::QueueLimit),
+            }
+        }
+        Walked::skipped(Skip::Other)
+    }
+
+    fn walk_key(&mut self, app: AppIdx, key: AskKey, limits: &Limits, walk: Walk) -> Outcome {
+        let Some(a) = self.app(app).filter(|a| a.turn == Turn::Active) else {
+            return Outcome::Skipped;
+        };
+        let Some(asks) = a.asks.get(key) else {
+            return Outcome::Skipped;
+        };
+        // an ApplicationMaster never shares a partition
+        if asks.count() == 0
+            || asks.label != walk.wanted()
+            || walk.mode == Mode::Ignore && a.am.waiting
+        {
+            return Outcome::Skipped;
+        }
+        let size = asks.size;
+        if !self.has_room(size, limits.allow_preemption, walk) {
+            return self.hold_room(app, key, limits, walk);
+        }
+        let room = limits.headroom.plus(a.reservation());
+        if !self.conf.calculator.fits(size, room) {
+            return Outcome::QueueLimit;
+        }
+        let seek = Seek {
+            app: a,
+            key,
+            asks,
+            may_kill: limits.allow_preemption,
+        };
+        match self.find(seek, walk) {
+            Found::Node(node, locality, kill) => {
+                if let Some(until) = self.sharing_from(app, key, walk)
+                    && until > self.now
+                {
+                    self.event.wakes.insert(until);
+                    return Outcome::Skipped;
+                }
+                self.propose(app, key, limits, walk, (node, locality, kill))
+            }
+            Found::Later(until) => {
+                let now = self.now;
+                if let Some(asks) = self.app_mut(app).and_then(|a| a.asks.get_mut(key)) {
+                    asks.fits_wider_since.get_or_insert(now);
+                    asks.wakes_at = Some(until);
+                }
+                self.event.wakes.insert(until);
+                Outcome::Skipped
+            }
+            Found::No => self.hold_room(app, key, limits, walk),
+        }
+    }
+
+    /// From when on an ask without a label may share the partition of the walk: one heartbeat
+    /// after it first could have; `None` where it does not share.
+    fn sharing_from(&mut self, app: AppIdx, key: AskKey, walk: Walk) -> Option<yarn_types::Millis> {
+        if walk.mode == Mode::Respect {
+            return None;
+        }
+        let (now, heartbeat_ms) = (self.now, self.conf.heartbeat_ms);
+        let asks = self.app_mut(app)?.asks.get_mut(key)?;
+        let since = *asks.shared_since.get_or_insert(now);
+        Some(since.plus(heartbeat_ms))
+    }
+
+    fn fit(&self, app: AppIdx, key: AskKey, limits: &Limits) -> Option<Fit> {
+        let (calc, types, cluster) = (self.conf.calculator, &self.conf.types, self.cluster_total());
+        let a = self.app(app)?;
+        let asks = a.asks.get(key)?;
+        let wanted = usize::try_from(asks.count()).unwrap_or(0);
+        let over = asks.size.minus(limits.headroom);
+        let to_unreserve = calc.max(over, limits.to_unreserve, cluster, types);
+        Some(Fit {
+            size: asks.size,
+            needs: wanted > a.reserved_count(key),
+            to_unreserve,
+            must_unreserve: self.is_some_of(to_unreserve),
+        })
+    }
+
+    fn propose(
+        &self,
+        app: AppIdx,
+        key: AskKey,
+        limits: &Limits,
+        walk: Walk,
+        (node, locality, kill): (NodeIdx, Locality, Vec<ContainerIdx>),
+    ) -> Outcome {
+        let Some(fit) = self.fit(app, key, limits) else {
+            return Outcome::Skipped;
+        };
+        let mut unreserve = None;
+        if !fit.needs || fit.must_unreserve {
+            let least = if fit.must_unreserve {
+                fit.to_unreserve
+            } else {
+                fit.size
+            };
+            unreserve = self.reservation_of(app, key, least);
+            if unreserve.is_none() {
+                return Outcome::Skipped;
+            }
+        }
+        let proposal = Proposal {
+            app,
+            node,
+            key,
+            size: fit.size,
+            locality,
+            mode: walk.mode,
+            reserve: false,
+            from: None,
+            unreserve,
+            kill,
+        };
+        if self.accepts(&proposal) {
+            Outcome::Proposed(proposal)
+        } else {
+            Outcome::Skipped
+        }
+    }
+
+    /// An ask that no node has room for holds the one that lacks least, once per outstanding
+    /// container, where no limit speaks against it.
+    fn hold_room(&mut self, app: AppIdx, key: AskKey, limits: &Limits, walk: Walk) -> Outcome {
+        let proposal = self.reservation_for(app, key, limits, walk);
+        if let Some(proposal) = proposal {
+            return Outcome::Proposed(proposal);
+        }
+        if walk.mode == Mode::Respect
+            && let Some(asks) = self.app_mut(app).and_then(|a| a.asks.get_mut(key))
+        {
+            asks.held_all = true;
+        }
+        Outcome::Skipped
+    }
+
+    fn reservation_for(
+        &self,
+        app: AppIdx,
+        key: AskKey,
+        limits: &Limits,
+        walk: Walk,
+    ) -> Option<Proposal> {
+        let fit = self.fit(app, key, limits)?;
+        let a = self.app(app)?;
+        let asks = a.asks.get(key)?;
+        if asks.held_all || walk.mode == Mode::Ignore || !fit.needs || fit.must_unreserve {
+            return None;
+        }
+        let seek = Seek {
+            app: a,
+            key,
+            asks,
+            may_kill: false,
+        };
+        let (node, locality) = self.node_to_reserve(seek, walk)?;
+        let proposal = Proposal {
+            app,
+            node,
+            key,
+            size: fit.size,
+            locality,
+            mode: walk.mode,
+            reserve: true,
+            from: None,
+            unreserve: None,
+            kill: Vec::new(),
+        };
+        self.accepts(&proposal).then_some(proposal)
+    }
+}
