@@ -563,6 +563,7 @@ impl World {
 
 fn submission(app: ApplicationId) -> Submission {
     Submission {
+        lifetime_s: -1,
         app,
         user: "alice".into(),
         name: "sim".to_owned(),

@@ -194,6 +194,7 @@ impl Cluster {
             panic!("getNewApplication answered {reply:?}")
         };
         Submission {
+            lifetime_s: -1,
             app,
             user: "alice".into(),
             name: "test".to_owned(),

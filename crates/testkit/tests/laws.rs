@@ -82,6 +82,7 @@ fn submission() -> impl Strategy<Value = Submission> {
     );
     (app(), "default|b|nosuch|", flags, size()).prop_map(|(app, queue, flags, am_resource)| {
         Submission {
+            lifetime_s: -1,
             app,
             user: "alice".into(),
             name: "n".to_owned(),
@@ -374,6 +375,7 @@ fn beginning() -> Vec<Event> {
             id,
         };
         let submission = Submission {
+            lifetime_s: -1,
             app,
             user: "alice".into(),
             name: "n".to_owned(),

@@ -245,6 +245,12 @@ impl Rm {
                         return Err(format!("{id} is watched but is {state:?}"));
                     }
                 }
+                Watched::Lifetime(id) => {
+                    let app = self.app_by_id.get(&id).and_then(|idx| self.apps.get(idx));
+                    if app.is_none_or(|app| app.state.is_final()) {
+                        return Err(format!("{id} has a lifetime but ended"));
+                    }
+                }
                 Watched::Decommission(idx) => {
                     let waits = self.nodes.get(idx.at());
                     if waits.is_none_or(|node| node.decommissioning.is_none()) {

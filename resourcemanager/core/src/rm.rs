@@ -234,7 +234,7 @@ impl Rm {
 
     /// When the next Tick is due: the earliest deadline or locality wait.
     pub fn next_wake(&self) -> Option<Millis> {
-        match (self.deadlines.next(), self.sched.next_wake()) {
+        match (self.deadlines.next(), self.sched.next_wake(self.now)) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }

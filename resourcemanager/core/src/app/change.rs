@@ -41,9 +41,9 @@ impl Rm {
         let seen = app.seen_state();
         let stage = match seen {
             _ if app.state.is_final() => Stage::Ended,
-            ApplicationState::Submitted | ApplicationState::Accepted | ApplicationState::Running => {
-                Stage::Live
-            }
+            ApplicationState::Submitted
+            | ApplicationState::Accepted
+            | ApplicationState::Running => Stage::Live,
             _ => Stage::Between(seen),
         };
         Ok((idx, stage))
@@ -122,7 +122,10 @@ impl Rm {
                 "Expire time is less than current time. Expire Time: {expiry_wall_ms} Current Time: {wall}"
             ));
         }
-        let started = self.apps.get(&idx).map_or(wall, |app| app.submitted_wall_ms);
+        let started = self
+            .apps
+            .get(&idx)
+            .map_or(wall, |app| app.submitted_wall_ms);
         let asked_s = expiry_wall_ms.saturating_sub(started).max(1000) / 1000;
         let allowed_s = self.sched.lifetime_s(idx, asked_s);
         let expiry = started.saturating_add(allowed_s.saturating_mul(1000));
@@ -138,7 +141,11 @@ impl Rm {
         let (id, started) = (app.submission.app, app.submitted_wall_ms);
         let lifetime_s = self.sched.lifetime_s(idx, app.submission.lifetime_s);
         if lifetime_s > 0 {
-            self.expire_at(idx, id, started.saturating_add(lifetime_s.saturating_mul(1000)));
+            self.expire_at(
+                idx,
+                id,
+                started.saturating_add(lifetime_s.saturating_mul(1000)),
+            );
         }
     }
 

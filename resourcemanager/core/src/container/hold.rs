@@ -167,8 +167,8 @@ impl Rm {
         };
         self.deadlines.remove(Watched::Container(id));
         self.by_account.remove(&container.alloc);
-        let released = self.sched.release(container.alloc)
-            || self.released.remove(&container.alloc);
+        let released =
+            self.sched.release(container.alloc) || self.released.remove(&container.alloc);
         assert!(
             released,
             "container {id} was not in the scheduler's account"

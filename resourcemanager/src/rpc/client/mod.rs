@@ -3,6 +3,7 @@
 //! Must not: hold logic (each file beside this one has its own part).
 
 mod apps;
+mod change;
 mod cluster;
 mod queues;
 pub(super) mod reports;
@@ -51,9 +52,9 @@ pub(super) const METHODS: &[Method] = &[
     row("getDelegationToken", no_delegation_tokens),
     row("renewDelegationToken", no_delegation_tokens),
     row("cancelDelegationToken", no_delegation_tokens),
-    row("moveApplicationAcrossQueues", not_built),
-    row("updateApplicationPriority", not_built),
-    row("updateApplicationTimeouts", not_built),
+    row("moveApplicationAcrossQueues", change::move_app),
+    row("updateApplicationPriority", change::set_priority),
+    row("updateApplicationTimeouts", change::set_timeouts),
 ];
 
 /// What stock says while `yarn.resourcemanager.reservation-system.enable` is false.

@@ -27,7 +27,7 @@ use crate::submissions::Submitted;
 /// `YarnConfiguration.APPLICATION_TYPE_LENGTH`: longer types are cut.
 const APPLICATION_TYPE_CHARS_MAX: usize = 20;
 
-fn wrap(call: CallId, request: ClientRequest) -> Event {
+pub(super) fn wrap(call: CallId, request: ClientRequest) -> Event {
     Event::Client { call, request }
 }
 
@@ -103,9 +103,6 @@ fn submission(
     user: &Arc<str>,
     m: &ApplicationSubmissionContextProto,
 ) -> Result<Submission, RemoteException> {
-    if !m.application_timeouts.is_empty() {
-        return Err(errors::not_enabled("application_timeouts"));
-    }
     if m.reservation_id.is_some() {
         let text = "Reservation is not enabled. Please enable & try again";
         return Err(errors::yarn(text));
@@ -124,6 +121,7 @@ fn submission(
     let tags = m.application_tags.iter().cloned();
     let validity = m.attempt_failures_validity_interval;
     Ok(Submission {
+        lifetime_s: lifetime_s(m)?,
         app: convert::app_id(m.application_id.as_ref())?,
         user: Arc::clone(user),
         name: text(&m.application_name, "N/A", "application name")?,
@@ -146,6 +144,20 @@ fn submission(
         label: m.node_label_expression.clone(),
         unknown_resource: am.unknown,
     })
+}
+
+/// The LIFETIME that the client asks for, in seconds; -1 for none
+/// (`RMServerUtils.validateApplicationTimeouts`).
+fn lifetime_s(m: &ApplicationSubmissionContextProto) -> Result<i64, RemoteException> {
+    let Some(lifetime) = m.application_timeouts.first() else {
+        return Ok(-1);
+    };
+    match lifetime.timeout() {
+        timeout if timeout < 0 => Err(errors::yarn(&format!(
+            "Invalid application timeout, value={timeout} for type=LIFETIME"
+        ))),
+        timeout => Ok(timeout),
+    }
 }
 
 /// Size and label of the ApplicationMaster: field 17 when it is there, else field 9

@@ -1,0 +1,92 @@
+//! ApplicationClientProtocol: queue, priority and lifetime of a running application.
+//! May touch: wire messages, the driver.
+//! Must not: decide whether a change is possible (the core does).
+
+use std::sync::Arc;
+
+use hadoop_ipc::server::RemoteException;
+use rm_core::{Reply, event::ClientRequest};
+use time::{OffsetDateTime, format_description::BorrowedFormatItem, macros::format_description};
+use yarn_proto::yarn::{
+    ApplicationTimeoutTypeProto, ApplicationUpdateTimeoutMapProto,
+    MoveApplicationAcrossQueuesRequestProto, MoveApplicationAcrossQueuesResponseProto,
+    PriorityProto, UpdateApplicationPriorityRequestProto, UpdateApplicationPriorityResponseProto,
+    UpdateApplicationTimeoutsRequestProto, UpdateApplicationTimeoutsResponseProto,
+};
+
+use super::{
+    super::{Caller, Context, Incoming, convert, errors, event},
+    submit::wrap,
+};
+
+/// `yyyy-MM-dd'T'HH:mm:ss.SSSZ` (`Times.ISO8601_DATE_FORMAT`).
+const ISO8601: &[BorrowedFormatItem<'static>] = format_description!(
+    "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3][offset_hour sign:mandatory][offset_minute]"
+);
+
+pub(super) fn move_app(context: &Arc<Context>, incoming: Incoming) {
+    let make = |_: &Caller, m: MoveApplicationAcrossQueuesRequestProto| {
+        Ok(ClientRequest::Move {
+            app: convert::app_id(Some(&m.application_id))?,
+            queue: convert::bounded(m.target_queue, "queue")?,
+        })
+    };
+    event(context, incoming, make, wrap, |reply| match reply {
+        Reply::Done => Some(MoveApplicationAcrossQueuesResponseProto {}),
+        _ => None,
+    });
+}
+
+pub(super) fn set_priority(context: &Arc<Context>, incoming: Incoming) {
+    let make = |_: &Caller, m: UpdateApplicationPriorityRequestProto| {
+        Ok(ClientRequest::SetPriority {
+            app: convert::app_id(Some(&m.application_id))?,
+            priority: m.application_priority.priority(),
+        })
+    };
+    event(context, incoming, make, wrap, |reply| match reply {
+        Reply::Priority(priority) => Some(UpdateApplicationPriorityResponseProto {
+            application_priority: Some(PriorityProto {
+                priority: Some(priority),
+            }),
+        }),
+        _ => None,
+    });
+}
+
+pub(super) fn set_timeouts(context: &Arc<Context>, incoming: Incoming) {
+    let decoded: Result<UpdateApplicationTimeoutsRequestProto, _> = incoming.call.decode();
+    let told = decoded.map(|m| m.application_timeouts).unwrap_or_default();
+    let make = |_: &Caller, m: UpdateApplicationTimeoutsRequestProto| {
+        Ok(ClientRequest::SetExpiry {
+            app: convert::app_id(Some(&m.application_id))?,
+            expiry_wall_ms: expiry(&m.application_timeouts)?,
+        })
+    };
+    event(context, incoming, make, wrap, move |reply| match reply {
+        Reply::Done => Some(UpdateApplicationTimeoutsResponseProto {
+            application_timeouts: told,
+        }),
+        _ => None,
+    });
+}
+
+/// The one timeout that there is, LIFETIME, as wall milliseconds.
+fn expiry(timeouts: &[ApplicationUpdateTimeoutMapProto]) -> Result<i64, RemoteException> {
+    let lifetime = timeouts
+        .iter()
+        .find(|t| t.application_timeout_type() == ApplicationTimeoutTypeProto::AppTimeoutLifetime);
+    let Some(lifetime) = lifetime else {
+        let text =
+            "At least one ApplicationTimeoutType should be configured for updating timeouts.";
+        return Err(errors::yarn(text));
+    };
+    let text = lifetime.expire_time();
+    let at = OffsetDateTime::parse(text, ISO8601).map_err(|_| {
+        errors::yarn(&format!(
+            "Unparseable date: \"{text}\"; want yyyy-MM-ddTHH:mm:ss.SSSZ, e.g. 2026-01-31T12:00:00.000+0000"
+        ))
+    })?;
+    let ms = at.unix_timestamp_nanos() / 1_000_000;
+    Ok(i64::try_from(ms).unwrap_or(i64::MAX))
+}
