@@ -33,7 +33,7 @@ fn all_parts_are_judged_and_each_key_is_said_once() {
     for (line, start) in lines.iter().zip([
         "-D: yarn.acl.enable=true: ",
         "-D: yarn.resourcemanager.address=host:99999: ",
-        "-D: yarn.scheduler.capacity.root.default.state=ASLEEP: Invalid queue state",
+        "-D: yarn.scheduler.capacity.root.default.state=ASLEEP: No enum constant",
         "-D: yarn.scheduler.capacity.root.queues=default: Illegal capacity sum of 0.5",
     ]) {
         assert!(line.starts_with(start), "{line}");
