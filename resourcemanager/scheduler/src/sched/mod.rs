@@ -224,3 +224,7 @@ impl Sched {
         self.stirred = true;
     }
 }
+
+#[cfg(test)]
+#[path = "laws_test.rs"]
+mod laws;
