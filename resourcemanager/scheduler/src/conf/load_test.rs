@@ -113,6 +113,7 @@ fn settings_are_inherited_by_their_own_rules() {
         ("root.b.user-settings.ann.weight", "0.25"),
         ("root.b.user-settings.bob.x.weight", "1"),
         ("root.b.maximum-application-lifetime", "600"),
+        ("root.default-application-lifetime", "900"),
         ("root.b.b1.default-application-lifetime", "300"),
         ("root.b.maximum-allocation-mb", "4096"),
         ("root.b.b1.maximum-allocation-vcores", "2"),
