@@ -174,6 +174,22 @@ def node_resource(bench):
         require(grown["resources"]["vcores"] == 6, f"the node is {grown}")
 
 
+@check("admin/node-resource-types")
+def node_resource_types(bench):
+    """rmadmin -updateNodeResource with a type of the cluster's own: the type is set by name, and is none where the
+    command names memory and vcores alone."""
+    cluster = bench.fresh_cluster(nodes=1, keys=QUICK | {"yarn.nodemanager.resource-type.yarn.io/gpu": "5"})
+    name = node(cluster, 1)["node"]
+    offered = node(cluster, 1)["resources"]
+    require(offered["yarn.io/gpu"] == 5, f"the node offers {offered}")
+    for words, count in [(["memory-mb=4096Mi,vcores=4,yarn.io/gpu=3"], 3), (["5120", "4"], 0)]:
+        done(cluster, "-updateNodeResource", name, *words)
+        changed = wait_for("the node to change", lambda: (
+            lambda n: n if n["resources"] != offered else None)(node(cluster, 1)))
+        offered = changed["resources"]
+        require(offered["yarn.io/gpu"] == count, f"after {words} the node offers {offered}")
+
+
 @check("admin/dynamic-resources")
 def dynamic_resources(bench):
     """rmadmin -refreshNodesResources reads dynamic-resources.xml."""

@@ -3,11 +3,13 @@
 //! Must not: open a port, or stop at the first finding.
 
 use rm_core::{RmConf, conf::Calculator};
-use yarn_conf::{Configuration, Daemon, Problem, report::Report};
-
+use yarn_conf::{Configuration, Daemon, LoadOptions, Problem, report::Report};
 use yarn_types::ResourceTypes;
 
-use super::{core_calculator, lanes, reload::load_queues};
+use super::{
+    core_calculator, lanes,
+    reload::{dynamic_resources, load_queues},
+};
 use crate::{hosts, settings::Settings};
 
 /// Which RM of a pair this is follows from the machine where the key is not set.
@@ -33,6 +35,16 @@ pub fn check(conf: &Configuration, lenient: bool) -> Report {
             report.warnings.push(problem);
         }
         Err(problem) => report.refuse(conf, problem),
+    }
+    if let Some(dir) = conf.dir() {
+        let options = LoadOptions::new(dir, Daemon::ResourceManager);
+        if let Err(e) = dynamic_resources(conf, options) {
+            let problem = conf.problem(
+                "yarn.resource.dynamic.nodes",
+                format!("dynamic-resources.xml: {e}"),
+            );
+            report.refuse(conf, problem);
+        }
     }
     let core = match lanes(conf) {
         Ok((types, calculator)) => {

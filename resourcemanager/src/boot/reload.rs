@@ -39,19 +39,7 @@ impl Reload for FromFiles {
     }
 
     fn dynamic_resources(&self) -> Result<Vec<NodeOption>, String> {
-        let conf = self.load()?;
-        let file = LoadOptions {
-            files: Files::Only(self.0.dir.join("dynamic-resources.xml")),
-            ..self.0.clone()
-        };
-        let dynamic = match Configuration::load(&file) {
-            Ok(dynamic) => dynamic,
-            Err(LoadError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-                conf.clone()
-            }
-            Err(e) => return Err(e.to_string()),
-        };
-        node_options(&dynamic, &conf)
+        dynamic_resources(&self.load()?, self.0.clone())
     }
 
     fn max_priority(&self) -> Result<i32, String> {
@@ -134,6 +122,24 @@ fn max_priority(conf: &Configuration) -> Result<i32, String> {
     most.map(|most| most.max(0)).map_err(|e| e.to_string())
 }
 
+/// What dynamic-resources.xml beside the other files of `options` says; nothing when it is not there.
+pub(super) fn dynamic_resources(
+    conf: &Configuration,
+    options: LoadOptions,
+) -> Result<Vec<NodeOption>, String> {
+    let file = LoadOptions {
+        files: Files::Only(options.dir.join("dynamic-resources.xml")),
+        ..options
+    };
+    match Configuration::load(&file) {
+        Ok(dynamic) => node_options(&dynamic, conf),
+        Err(LoadError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            node_options(conf, conf)
+        }
+        Err(e) => Err(e.to_string()),
+    }
+}
+
 /// What dynamic-resources.xml says, over the rest of the configuration (`DynamicResourceConfiguration`).
 /// Like Hadoop's file it knows memory and vcores; other types are 0 for a node that it names.
 fn node_options(dynamic: &Configuration, conf: &Configuration) -> Result<Vec<NodeOption>, String> {
@@ -162,3 +168,7 @@ fn node_options(dynamic: &Configuration, conf: &Configuration) -> Result<Vec<Nod
         .map(option)
         .collect()
 }
+
+#[cfg(test)]
+#[path = "reload_test.rs"]
+mod tests;

@@ -274,6 +274,10 @@ fn finish<R: Message>(reply: Replier, result: Result<R, RemoteException>) {
 mod tests;
 
 #[cfg(test)]
+#[path = "admin_test.rs"]
+mod admin_tests;
+
+#[cfg(test)]
 #[path = "gpu_test.rs"]
 mod gpu_tests;
 

@@ -18,7 +18,7 @@ PROTOCOLS = {
 }
 NOISE = os.urandom(1 << 20)
 # Sizes of requests that are really sent, MiB: each as often as it stands here.
-BIG_MIB = (31, 64, 12, 4, 1, 1, 1, 1)
+BIG_MIB = (23, 64, 12, 4, 1, 1, 1, 1)
 
 
 def varint(value):
@@ -90,11 +90,15 @@ def rpc_attack(kind, port):
         yield random.choice((SIMPLE, opened)) + length.to_bytes(4, "big") + noise(1024), 0
     elif kind == "big":
         yield opened, 0
-        # A quarter is sent but for its end; what the port takes at most is 32 MiB.
+        # A quarter is sent but for its end; what the port takes at most is 24 MiB.
         whole = call(protocol, random.choice(methods), NOISE * random.choice(BIG_MIB))
         whole = whole[:len(whole) - random.choice((0, 0, 0, 1))]
         for start in range(0, len(whole), len(NOISE)):
             yield whole[start:start + len(NOISE)], 0
+    elif kind == "dense":
+        # Elements of two bytes, of which each may become a structure of hundreds.
+        body = bytes((random.randrange(1, 16) << 3 | 2, 0)) * random.choice((8000, 8 << 10, 100000, 1 << 20, 4 << 20))
+        yield opened + call(protocol, random.choice(methods), body), 0
     elif kind == "half":
         whole = opened + call(protocol, random.choice(methods), noise(2048))
         yield whole[:random.randrange(1, len(whole))], 0
@@ -135,5 +139,5 @@ def http_attack(kind):
         yield (start + b"\r\n") * 50 + b"GET /%2e%2e/" + path + b" HTTP/1.1\r\nHost: x\r\n\r\n", 0
 
 
-RPC_KINDS = ("random", "length", "big", "half", "slow", "sasl", "calls")
+RPC_KINDS = ("random", "length", "big", "dense", "half", "slow", "sasl", "calls")
 HTTP_KINDS = ("random", "length", "half", "slow", "headers", "flood")

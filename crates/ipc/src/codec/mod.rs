@@ -6,6 +6,7 @@ mod frame;
 mod preamble;
 mod request;
 mod response;
+mod weight;
 
 pub use frame::{FRAME_BYTES_MAX, FrameError, begin_frame, end_frame, next_frame, split_delimited};
 pub use preamble::{
@@ -18,3 +19,4 @@ pub use request::{
     write_sasl_request,
 };
 pub use response::{Reply, ResponseTo, read_response, write_error, write_success};
+pub use weight::decoded_bytes;

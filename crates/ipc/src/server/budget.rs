@@ -9,8 +9,8 @@ use std::{
 
 use tokio::sync::{Notify, watch};
 
-/// Limit of a budget that says no other: half of what a daemon may grow by under attack.
-pub const INPUT_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Limit of a budget that says no other: less than half of what a daemon may grow by under attack.
+pub const INPUT_BYTES_MAX: usize = 24 * 1024 * 1024;
 
 /// The sum that connections share; one budget may serve several ports. What a connection holds
 /// below the first read's room is not counted.

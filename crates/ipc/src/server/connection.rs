@@ -19,9 +19,11 @@ use super::budget::{Grant, Share};
 use super::input::{Input as Incoming, READ_BYTES};
 use super::outbox::{Outbox, State};
 use super::session::{Input, Session};
-use super::{Call, Caller, RemoteException, ServerOptions, Service, meta};
-use crate::codec::{PREAMBLE_BYTES, Request, ResponseTo, read_call, read_preamble};
+use super::{Call, Caller, RemoteException, Replier, ServerOptions, Service, meta};
+use crate::codec::{PREAMBLE_BYTES, Request, ResponseTo, decoded_bytes, read_call, read_preamble};
 
+/// Requests below this are decoded unseen.
+const DECODED_UNSEEN_BYTES: usize = 16 * 1024;
 /// After a FATAL frame the peer gets this long to close first; closing on unread bytes would reset the frame away.
 const LINGER: Duration = Duration::from_secs(2);
 /// The same for a server that stops.
@@ -34,6 +36,15 @@ struct Ending {
     answers: bool,
 }
 
+/// A call that waits for room for its message.
+struct Waiting {
+    caller: Arc<Caller>,
+    call: Call,
+    reply: Replier,
+    /// Body and message; 0 if they do not count.
+    bytes: usize,
+}
+
 pub(super) struct Connection {
     peer: SocketAddr,
     options: Arc<ServerOptions>,
@@ -43,6 +54,7 @@ pub(super) struct Connection {
     input: Incoming,
     /// What of `input` counts.
     share: Share,
+    waiting: Option<Waiting>,
     output: BytesMut,
     /// Why no more frames are read.
     ending: Option<Ending>,
@@ -67,6 +79,7 @@ impl Connection {
             options,
             service,
             input: Incoming::default(),
+            waiting: None,
             output: BytesMut::new(),
             ending: None,
             in_flight: 0,
@@ -115,6 +128,7 @@ impl Connection {
                 alarm.as_mut().reset(deadline);
             }
             let (room, waits) = match self.wants_read().then(|| self.make_room()).transpose()? {
+                None if self.waiting.is_some() => (0, true),
                 None => {
                     self.share.keep(self.input.len());
                     (0, false)
@@ -183,6 +197,7 @@ impl Connection {
 
     fn wants_read(&self) -> bool {
         self.ending.is_none()
+            && self.waiting.is_none()
             && self.in_flight < self.options.calls_in_flight_max
             && self.output.len() < self.options.outbound_bytes_pause
     }
@@ -235,6 +250,7 @@ impl Connection {
 
     /// Takes frames until the buffer or a limit ends.
     fn process(&mut self) {
+        self.hand_over();
         if self.session.is_new() && self.ending.is_none() {
             let Some(preamble) = read_preamble(&self.input.small) else {
                 return;
@@ -274,6 +290,35 @@ impl Connection {
         }
     }
 
+    /// Hands a call over as soon as there is room for its message, which takes more than its bytes.
+    fn hand_over(&mut self) {
+        let Some(call) = self.waiting.take() else {
+            return;
+        };
+        let Waiting {
+            caller,
+            call,
+            reply,
+            bytes,
+        } = call;
+        let grant = match bytes {
+            0 => Grant::Given,
+            _ => self.share.ask(self.input.len() + bytes),
+        };
+        match grant {
+            Grant::Given => self.service.call(&caller, call, reply),
+            Grant::Leave => reply.err(RemoteException::too_large()),
+            Grant::Wait => {
+                self.waiting = Some(Waiting {
+                    caller,
+                    call,
+                    reply,
+                    bytes,
+                });
+            }
+        }
+    }
+
     fn call(&mut self, caller: &Arc<Caller>, request: Request) {
         self.in_flight += 1;
         let Request {
@@ -296,9 +341,25 @@ impl Connection {
             },
             Err(e) => return reply.err(RemoteException::invalid_request(&e)),
         };
-        if let Some((call, reply)) = meta::dispatch(self.service.protocols(), call, reply) {
-            self.service.call(caller, call, reply);
-        }
+        let Some((call, reply)) = meta::dispatch(self.service.protocols(), call, reply) else {
+            return;
+        };
+        let length = call.body.len();
+        let decoded = match length {
+            0..DECODED_UNSEEN_BYTES => Some(0),
+            _ => decoded_bytes(&call.body, self.options.input.bytes_max()).map(|d| d + length),
+        };
+        let Some(bytes) = decoded else {
+            tracing::warn!(peer = %self.peer, length, "a message too large to decode");
+            return reply.err(RemoteException::too_large());
+        };
+        self.waiting = Some(Waiting {
+            caller: Arc::clone(caller),
+            call,
+            reply,
+            bytes,
+        });
+        self.hand_over();
     }
 }
 

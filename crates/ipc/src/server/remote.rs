@@ -116,6 +116,14 @@ impl RemoteException {
         )
     }
 
+    /// A request whose message would take more memory than there is for requests; Hadoop's text.
+    pub(super) fn too_large() -> Self {
+        Self::new(
+            "org.apache.hadoop.thirdparty.protobuf.InvalidProtocolBufferException",
+            "Protocol message was too large.  May be malicious.",
+        )
+    }
+
     /// An answer that cannot be sent.
     pub(super) fn unserializable(message: impl Into<String>) -> Self {
         Self {

@@ -237,6 +237,10 @@ fn amounts_stand_as_written_and_maxima_come_from_above() {
     tree.totals[0] = gpus(Resource::new(64_000, 15), 3);
     let a = tree.share("root.a", 0);
     assert_eq!(a.effective_min, gpus(Resource::new(51_200, 10), 3));
+    assert_eq!(
+        a.effective_max, tree.totals[0],
+        "never more than the parent"
+    );
     let a1 = tree.share("root.a.a1", 0);
     assert_eq!(a1.effective_min, gpus(Resource::new(25_600, 5), 3));
     // vcores of the whole tree suffice

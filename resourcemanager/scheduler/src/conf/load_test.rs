@@ -113,6 +113,7 @@ fn settings_are_inherited_by_their_own_rules() {
         ("root.b.user-settings.ann.weight", "0.25"),
         ("root.b.user-settings.bob.x.weight", "1"),
         ("root.b.maximum-application-lifetime", "600"),
+        ("root.default-application-lifetime", "900"),
         ("root.b.b1.default-application-lifetime", "300"),
         ("root.b.maximum-allocation-mb", "4096"),
         ("root.b.b1.maximum-allocation-vcores", "2"),
@@ -354,6 +355,8 @@ fn kinds_of_capacities_are_not_mixed_in_legacy_mode() {
         amounts("[memory=150,vcores=3]", "[memory=50,vcores=1]"),
         "Min resource configuration <memory:150, vCores:3> is greater than its max value:<memory:50, vCores:1> in queue:root.a.a1"
     );
+    let inherited = amounts("[memory=250,vcores=4]", "100");
+    assert!(inherited.contains("greater than its max value:<memory:200, vCores:4> in queue"));
     assert_eq!(
         amounts("50", "100"),
         "Parent=root.a: When absolute minResource is used, we must make sure both parent and child all use absolute minResource"
@@ -363,6 +366,16 @@ fn kinds_of_capacities_are_not_mixed_in_legacy_mode() {
         ("root.a.accessible-node-labels.x.capacity", "50"),
     ];
     assert!(refusal(&labels).contains("Queue 'root.a' should use either percentage based"));
+    // as Hadoop walks: amounts take back the percentages before them, not those after them
+    let (percent, amount) = ("50", "[memory=100]");
+    let either = |a: &'static str, b: &'static str| {
+        try_load(&[
+            ("root.queues", "a,b"),
+            ("root.a.capacity", a),
+            ("root.b.capacity", b),
+        ])
+    };
+    assert!(either(percent, amount).is_ok() && either(amount, percent).is_err());
     // no memory still is a capacity in amounts
     load(&[
         ("root.queues", "a,b"),

@@ -35,7 +35,7 @@ impl QueuesConf {
         calculator: Calculator,
     ) -> Result<QueueConf, Vec<ConfProblem>> {
         let own_prefix = format!("{PREFIX}{path}.");
-        let mut conf = self.raw.clone();
+        let mut conf = around(&self.raw, &own_prefix);
         let templates = templates(&self.raw, parent, is_parent);
         for (suffix, value) in &templates {
             let key = format!("{own_prefix}{suffix}");
@@ -68,6 +68,15 @@ impl QueuesConf {
             Err(reader.problems)
         }
     }
+}
+
+/// The entries of one queue, and those that are no queue's.
+fn around(raw: &BTreeMap<String, String>, prefix: &str) -> BTreeMap<String, String> {
+    let (queues, after) = (format!("{PREFIX}root."), format!("{PREFIX}root/"));
+    let own = raw.range(prefix.to_owned()..);
+    let own = own.take_while(|(key, _)| key.starts_with(prefix));
+    let entries = raw.range(..queues).chain(own).chain(raw.range(after..));
+    entries.map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
 fn labels_of(conf: &BTreeMap<String, String>, prefix: &str) -> BTreeSet<String> {

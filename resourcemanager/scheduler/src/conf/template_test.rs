@@ -73,18 +73,23 @@ fn explicit_entries_win_over_special_templates_over_common_over_wildcards() {
             "root.a.auto-queue-creation-v2.parent-template.capacity",
             "6w",
         ),
+        (
+            "root.a.auto-queue-creation-v2.template.maximum-applications",
+            "7",
+        ),
         ("root.a.x.priority", "9"),
     ]);
     let x = create(&conf, "root.a", "root.a.x", false);
     let weight = |q: &QueueConf| q.default_partition().weight;
     assert_eq!(
         (weight(&x), x.priority, x.maximum_applications),
-        (5.0, 9, Some(2))
+        (5.0, 9, Some(7))
     );
     assert!((x.user_limit_factor - 4.0).abs() < f32::EPSILON);
     let y = create(&conf, "root.a", "root.a.y", true);
     assert_eq!((weight(&y), y.priority), (6.0, 2));
     let z = create(&conf, "root.b", "root.b.z", false);
+    assert_eq!(z.maximum_applications, Some(2));
     assert!((weight(&z) - 2.0).abs() < f32::EPSILON);
 }
 

@@ -13,6 +13,7 @@ mod commit;
 mod container;
 mod dynamic;
 mod event;
+mod explain;
 mod ids;
 mod label;
 mod limits;
@@ -224,3 +225,7 @@ impl Sched {
         self.stirred = true;
     }
 }
+
+#[cfg(test)]
+#[path = "laws_test.rs"]
+mod laws;

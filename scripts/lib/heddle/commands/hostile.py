@@ -1,8 +1,8 @@
 """scripts/hostile: hostile connections on every port of a cluster while a client is answered.
 
-Random bytes, huge lengths, large requests sent in full, half frames, slow senders, floods of SASL messages
-and calls, huge HTTP headers: over loopback, so many in all and no longer than
-the limit. Meanwhile a client asks both daemons every second. It fails (exit
+Random bytes, huge lengths, large and dense requests sent in full, half frames,
+slow senders, floods of SASL messages and calls, huge HTTP headers: over
+loopback, so many in all and no longer than the limit. Meanwhile a client asks both daemons every second. It fails (exit
 code 1) if a daemon grows by 64 MiB or more, dies or panics, if the client is
 not answered in time, or if a port takes no connections.
 """
