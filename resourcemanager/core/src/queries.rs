@@ -91,13 +91,17 @@ impl Rm {
             .map(|container| self.container_report(container))
     }
 
-    /// An attempt's live containers; `None` for an unknown attempt.
+    /// Live containers, for any attempt of the application all of them: the current attempt has what
+    /// earlier ones left (`AbstractYarnScheduler.getSchedulerAppInfo`). `None` for an unknown attempt.
     pub fn containers(&self, id: ApplicationAttemptId) -> Option<Vec<ContainerReport>> {
         let app = self.apps.get(self.app_by_id.get(&id.app)?)?;
         app.attempts.iter().find(|attempt| attempt.id == id)?;
-        let first = ContainerId { attempt: id, id: 0 };
+        let first = ContainerId {
+            attempt: id.app.attempt(0),
+            id: 0,
+        };
         let last = ContainerId {
-            attempt: id,
+            attempt: id.app.attempt(u32::MAX),
             id: u64::MAX,
         };
         let live = self.containers.range(first..=last);
