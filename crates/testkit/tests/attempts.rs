@@ -76,6 +76,9 @@ fn the_next_master_gets_what_runs_and_hears_of_what_ended() {
         .iter()
         .map(|g| g.node.clone())
         .collect();
+    let listed = c.rm.containers(c.attempt()).unwrap();
+    let listed: BTreeSet<ContainerId> = listed.iter().map(|r| r.id).collect();
+    assert!(kept.is_subset(&listed), "clients find them with it");
     let tokens: BTreeSet<_> = registered.nm_tokens.into_iter().collect();
     assert_eq!(tokens, nodes, "each node's token once");
     let allocate = |c: &mut Cluster, response_id| {
