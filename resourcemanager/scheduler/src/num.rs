@@ -209,6 +209,139 @@ pub fn share_of(r: Resource, by: f32, types: &ResourceTypes) -> Resource {
     out
 }
 
+/// What the preemption monitor needs beside: comparisons within partitions that may lack a type.
+impl Calculator {
+    /// Compares as `ResourceCalculator.compare` in doubles: equal amounts are equal, a `total` of
+    /// nothing compares lane by lane, and a type that `total` lacks is passed over where neither
+    /// side holds it.
+    pub fn order(
+        self,
+        a: Resource,
+        b: Resource,
+        total: Resource,
+        types: &ResourceTypes,
+    ) -> Ordering {
+        if self == Self::Default {
+            return a.memory_mb().cmp(&b.memory_mb());
+        }
+        let lanes = types.len();
+        let within = |r: Resource| r.0.into_iter().take(lanes);
+        if within(a).eq(within(b)) {
+            return Ordering::Equal;
+        }
+        if within(total).all(|t| t == 0) {
+            let any = |want| within(a).zip(within(b)).any(|(x, y)| x.cmp(&y) == want);
+            return any(Ordering::Greater).cmp(&any(Ordering::Less));
+        }
+        let sorted = |r: Resource| {
+            let mut shares = [f64::NEG_INFINITY; LANES];
+            for (lane, share) in shares.iter_mut().enumerate().take(lanes) {
+                let part = r.0[lane] as f64 / total.0[lane] as f64;
+                *share = if part.is_nan() { f64::NAN } else { part };
+            }
+            shares.sort_by(|x, y| y.total_cmp(x));
+            shares
+        };
+        let (sa, sb) = (sorted(a), sorted(b));
+        sa.iter()
+            .zip(sb)
+            .find_map(|(x, y)| x.partial_cmp(&y).filter(|o| o.is_ne()))
+            .unwrap_or(Ordering::Equal)
+    }
+
+    /// `Resources.divide`: memory of `a` over that of `b`, or the largest share of `total` that `a`
+    /// is over that of `b`.
+    pub fn portion(self, a: Resource, b: Resource, total: Resource, types: &ResourceTypes) -> f32 {
+        if self == Self::Default {
+            return a.memory_mb() as f32 / b.memory_mb() as f32;
+        }
+        let largest = |r: Resource| {
+            let shares = r.0.iter().zip(total.0).take(types.len());
+            let shares = shares.filter(|(x, t)| **x != 0 || *t != 0);
+            shares.fold(0.0_f64, |most, (x, t)| most.max(*x as f64 / t as f64))
+        };
+        to_f32(largest(a) / largest(b))
+    }
+
+    /// `multiplyAndNormalizeUp` with a factor for each lane and steps of one whole unit.
+    pub fn times_up_by(self, r: Resource, by: &[f64; LANES], types: &ResourceTypes) -> Resource {
+        let mut out = Resource::ZERO;
+        for lane in 0..self.lanes(types) {
+            let product = r.0[lane] as f64 * by[lane];
+            let whole = match self {
+                Self::Default => (product + 0.5).trunc(),
+                Self::Dominant => f64::from(to_f32(product)).ceil(),
+            };
+            out.0[lane] = round_up(to_i64(whole), types.quantum(lane));
+        }
+        self.with_implied_vcore(out)
+    }
+
+    /// `divideAndCeil` by a count.
+    pub fn divide_by_count(self, r: Resource, count: usize, types: &ResourceTypes) -> Resource {
+        let count = i64::try_from(count).unwrap_or(i64::MAX).max(1);
+        let mut out = Resource::ZERO;
+        for lane in 0..self.lanes(types) {
+            let quotient =
+                r.0[lane].div_euclid(count) + i64::from(r.0[lane].rem_euclid(count) != 0);
+            out.0[lane] = round_up(quotient, types.quantum(lane));
+        }
+        self.with_implied_vcore(out)
+    }
+
+    /// `isAnyMajorResourceAboveZero`.
+    pub fn any_above_zero(self, r: Resource, types: &ResourceTypes) -> bool {
+        r.0.iter().take(self.lanes(types)).any(|v| *v > 0)
+    }
+
+    /// `isAnyMajorResourceZeroOrNegative`.
+    pub fn any_at_most_zero(self, r: Resource, types: &ResourceTypes) -> bool {
+        r.0.iter().take(self.lanes(types)).any(|v| *v <= 0)
+    }
+
+    /// `Resources.ratio`: the largest part of `b` that `a` is in one lane.
+    pub fn cost(self, a: Resource, b: Resource, types: &ResourceTypes) -> f32 {
+        let lanes = a.0.iter().zip(b.0).take(self.lanes(types));
+        lanes.fold(0.0, |most, (&x, y)| most.max(ratio(x, y)))
+    }
+}
+
+/// Each lane times `by`, cut off (`Resources.multiply` with a double).
+pub fn times_cut(r: Resource, by: f64, types: &ResourceTypes) -> Resource {
+    let mut out = Resource::ZERO;
+    for (lane, amount) in out.0.iter_mut().enumerate() {
+        *amount = cut(to_i64(by * r.0[lane] as f64), types.quantum(lane));
+    }
+    out
+}
+
+/// Lane by lane, what of `sum` is `part`'s (`resetCapacity`); nothing where `sum` has nothing.
+pub fn parts_of(part: Resource, sum: Resource) -> [f64; LANES] {
+    let mut parts = [0.0; LANES];
+    for (lane, share) in parts.iter_mut().enumerate() {
+        if sum.0[lane] != 0 {
+            *share = f64::from(part.0[lane] as f32 / sum.0[lane] as f32);
+        }
+    }
+    parts
+}
+
+/// The same part of every lane: one of `count`.
+pub fn equal_parts(count: usize) -> [f64; LANES] {
+    [f64::from(1.0 / count as f32); LANES]
+}
+
+/// Who is offered more first: below its guarantee before above; then the higher priority, then the
+/// smaller part of the guarantee (`PriorityUtilizationQueueOrderingPolicy.compare`).
+pub fn compare_need(a: (f64, i32), b: (f64, i32)) -> Ordering {
+    let by_part = a.0.total_cmp(&b.0);
+    if a.1 == b.1 || (a.0 < 1.0) != (b.0 < 1.0) {
+        by_part
+    } else {
+        b.1.cmp(&a.1)
+    }
+}
+
 /// Down to a multiple of `step`.
 fn cut(v: i64, step: i64) -> i64 {
     if step <= 1 { v } else { v - v.rem_euclid(step) }

@@ -2,25 +2,27 @@
 //! May touch: a snapshot of queues and containers; its own marks.
 //! Must not: change an account or know a clock (time comes with the tick).
 
+mod fifo;
+mod ideal;
+mod intra;
+mod intra_plan;
+mod killable;
+mod monitor;
+mod nodes;
+mod priority;
+mod reserved;
+mod round;
+mod rules;
 mod snapshot;
+mod table;
+#[cfg(test)]
+#[path = "town_test.rs"]
+mod town;
 
+pub use killable::{Killable, KillableContainer};
+pub use monitor::Monitor;
+pub use rules::Rules;
 pub use snapshot::{
     Action, App, AppShare, Container, ContainerKey, LeafOrder, Node, Partition, Queue, QueueRow,
     QueueShare, Snapshot, User, UserShare,
 };
-
-use yarn_types::ResourceTypes;
-
-use crate::num::Calculator;
-
-/// How amounts are compared, and what counts as a victim.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules<'a> {
-    /// `yarn.scheduler.capacity.resource-calculator`.
-    pub calculator: Calculator,
-    /// The lanes.
-    pub types: &'a ResourceTypes,
-    /// Where GPUs alone are short, only containers with GPUs are taken, and a type that nobody
-    /// wants never stops the choice. Off: Hadoop to the letter.
-    pub spare_cpu_only: bool,
-}

@@ -1,0 +1,3 @@
+//! Tests of ideal.rs.
+//! May touch: small pictures built by hand.
+//! Must not: depend on case files.

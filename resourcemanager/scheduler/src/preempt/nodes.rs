@@ -1,0 +1,56 @@
+//! What is on each node.
+//! May touch: a snapshot.
+//! Must not: choose.
+
+use yarn_types::Resource;
+
+use super::{Snapshot, round::Place};
+
+/// One node.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Board {
+    /// Its partition.
+    pub(super) partition: usize,
+    /// Its size less what runs there.
+    pub(super) unallocated: Resource,
+    /// What may be killed at any time.
+    pub(super) killable: Resource,
+    /// Containers that run there, by application and number.
+    pub(super) running: Vec<Place>,
+    /// What is reserved there.
+    pub(super) reserved: Option<Place>,
+}
+
+/// All nodes.
+pub(super) fn boards(snapshot: &Snapshot) -> Vec<Board> {
+    let board = |node: &super::Node| Board {
+        partition: node.partition,
+        unallocated: node.total,
+        ..Board::default()
+    };
+    let mut boards: Vec<Board> = snapshot.nodes.iter().map(board).collect();
+    for (app, facts) in snapshot.apps.iter().enumerate() {
+        for (at, container) in facts.containers.iter().enumerate() {
+            let Some(board) = boards.get_mut(container.node) else {
+                continue;
+            };
+            if container.reserved {
+                board.reserved = Some((app, at));
+                continue;
+            }
+            board.running.push((app, at));
+            board.unallocated = board.unallocated.minus(container.size);
+            if container.killable {
+                board.killable = board.killable.plus(container.size);
+            }
+        }
+    }
+    boards
+}
+
+/// Sorts by an order that need not be one: each is put before the first later one it precedes.
+/// Never fails, whatever the order says.
+pub(super) fn insert_sorted<T>(list: &mut Vec<T>, item: T, before: impl Fn(&T, &T) -> bool) {
+    let at = list.partition_point(|other| !before(&item, other));
+    list.insert(at, item);
+}
