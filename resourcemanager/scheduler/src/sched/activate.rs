@@ -105,6 +105,7 @@ impl Sched {
         u.active_apps += 1;
         u.am_used.add(am.label, am.size);
         self.settle_user(queue, user);
+        self.touch_app(app);
         self.reorder(app);
         self.leaf_changed(queue);
     }
@@ -114,6 +115,7 @@ impl Sched {
         let Some(a) = self.app_mut(app) else { return };
         let turn = std::mem::replace(&mut a.turn, Turn::None);
         let (queue, user, order, submitted, am) = (a.queue, a.user, a.order, a.submitted, a.am);
+        self.touch_app(app);
         let q = self.tree.get_mut(queue);
         match turn {
             Turn::None => return,

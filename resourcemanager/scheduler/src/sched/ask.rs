@@ -74,6 +74,8 @@ pub(super) struct KeyAsks {
     pub fits_wider_since: Option<Millis>,
     /// Since when it would have fitted in a partition that it may share (event-driven pacing).
     pub shared_since: Option<Millis>,
+    /// Its class, once noted (event-driven pacing).
+    pub class: Option<u16>,
     /// It holds all the room that it may, since it last changed (event-driven pacing).
     pub held_all: bool,
     /// When a wait for something closer ends, while there is one.
@@ -183,6 +185,11 @@ impl Asks {
         self.keys.get_mut(&key)
     }
 
+    /// All asks, by key.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut KeyAsks> {
+        self.keys.values_mut()
+    }
+
     /// Containers outstanding under `key`.
     pub fn count(&self, key: AskKey) -> i32 {
         self.get(key).map_or(0, KeyAsks::count)
@@ -213,6 +220,7 @@ impl Asks {
             asked_at: now,
             fits_wider_since: None,
             shared_since: None,
+            class: None,
             held_all: false,
             wakes_at: None,
             failed_at: 0,

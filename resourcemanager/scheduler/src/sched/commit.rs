@@ -319,6 +319,7 @@ impl Sched {
             usage.reserved = usage.reserved.plus(delta.reserved);
             at = q.parent;
         }
+        self.touch_queue(queue);
         self.change_user(queue, user, label, both);
         if let Some(a) = self.app_mut(app) {
             a.used.add(label, delta.live);

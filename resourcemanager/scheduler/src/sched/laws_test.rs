@@ -6,7 +6,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     ANY, AppIdx, ContainerIdx, NodeIdx, Sched, Told,
-    event::tests::{Cluster, conf, gib},
+    event::{
+        Search,
+        tests::{Cluster, conf, gib},
+    },
 };
 
 /// xorshift64*: small, and the same everywhere.
@@ -235,7 +238,12 @@ impl Run {
     fn place(&mut self) {
         let now = self.c.now;
         if self.event {
+            let mut reference = self.c.sched.clone();
             while self.c.sched.pass(now) {}
+            while reference.pass_by(now, Search::Scan, 512) {}
+            let (found, expected) = (self.c.sched.told.clone(), reference.take_told());
+            assert_eq!(found, expected, "the tables find what a scan finds");
+            assert_eq!(digest(&self.c.sched), digest(&reference));
         } else {
             let nodes: Vec<NodeIdx> = self.nodes.iter().copied().collect();
             let node = *self.dice.of(&nodes);

@@ -45,7 +45,8 @@ pub use ask::{ANY, Ask, AskKey, Locality};
 pub use assign::Mode;
 pub use ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx, UserIdx};
 pub use report::{
-    AppFigures, AppUsage, ContainerFigures, NodeFigures, QueueFigures, QueueUsage, UserFigures,
+    AppFigures, AppUsage, ContainerFigures, EntryBytes, NodeFigures, QueueFigures, QueueUsage,
+    UserFigures,
 };
 pub use validate::RawAsk;
 
@@ -180,6 +181,11 @@ impl Sched {
     /// What happened since the last call, in order.
     pub fn take_told(&mut self) -> Vec<Told> {
         std::mem::take(&mut self.told)
+    }
+
+    /// [`Self::take_told`] into a list that the caller keeps.
+    pub fn drain_told(&mut self, into: &mut Vec<Told>) {
+        into.append(&mut self.told);
     }
 
     fn app(&self, app: AppIdx) -> Option<&App> {

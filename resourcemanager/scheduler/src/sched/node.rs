@@ -102,13 +102,36 @@ impl Sched {
         total: Resource,
         label: LabelIdx,
     ) {
+        self.add_nodes([(node, Arc::clone(host), Arc::clone(rack), total, label)]);
+    }
+
+    /// Nodes join together, with host, rack, what they offer and their partition; shares and
+    /// limits are computed once.
+    pub fn add_nodes(
+        &mut self,
+        nodes: impl IntoIterator<Item = (NodeIdx, Arc<str>, Arc<str>, Resource, LabelIdx)>,
+    ) {
+        for (node, host, rack, total, label) in nodes {
+            self.put_node(node, host, rack, total, label);
+        }
+        self.nodes_changed();
+    }
+
+    fn put_node(
+        &mut self,
+        node: NodeIdx,
+        host: Arc<str>,
+        rack: Arc<str>,
+        total: Resource,
+        label: LabelIdx,
+    ) {
         let slots = &mut self.nodes.slots;
         if slots.len() <= node.at() {
             slots.resize(node.at() + 1, None);
         }
         slots[node.at()] = Some(Node {
-            host: Arc::clone(host),
-            rack: Arc::clone(rack),
+            host,
+            rack,
             label,
             total,
             used: Resource::ZERO,
@@ -118,7 +141,6 @@ impl Sched {
             killable: Vec::new(),
             gpu_room: None,
         });
-        self.nodes_changed();
     }
 
     /// What a node offers changed.

@@ -4,6 +4,8 @@
 
 use std::cmp::Ordering;
 
+use yarn_types::Resource;
+
 use super::{
     Sched,
     app::Turn,
@@ -23,6 +25,42 @@ pub(super) struct AppOrder {
     pub second: i64,
     /// Number of the submission.
     pub submitted: u64,
+}
+
+/// Place of a queue among its siblings in one partition.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct ChildOrder {
+    /// It may not use the partition.
+    shut_out: bool,
+    /// Used part of its guarantee.
+    used: f32,
+    /// Its priority, where the policy looks at it.
+    priority: i32,
+    configured_min: Resource,
+    abs_capacity: f32,
+}
+
+impl ChildOrder {
+    /// Priorities count among queues on the same side of their guarantee.
+    pub(super) fn compare(&self, other: &Self) -> Ordering {
+        let same_side = (self.used < 1.0) == (other.used < 1.0);
+        let use_order = if self.priority != other.priority && same_side {
+            other.priority.cmp(&self.priority)
+        } else {
+            self.used.total_cmp(&other.used)
+        };
+        let by_size = || {
+            if !self.configured_min.is_zero() && !other.configured_min.is_zero() {
+                other.configured_min.cmp(&self.configured_min)
+            } else {
+                other.abs_capacity.total_cmp(&self.abs_capacity)
+            }
+        };
+        self.shut_out
+            .cmp(&other.shut_out)
+            .then(use_order)
+            .then_with(by_size)
+    }
 }
 
 impl Sched {
@@ -67,48 +105,35 @@ impl Sched {
         if let Some(a) = self.app_mut(app) {
             a.order = new;
         }
+        self.touch_app(app);
     }
 
     /// Children of `parent` in the order in which they get room of partition `label`
     /// (`PriorityUtilizationQueueOrderingPolicy`).
     pub(super) fn children_in_order(&self, parent: QueueIdx, label: LabelIdx) -> Vec<QueueIdx> {
-        let p = self.tree.get(parent);
-        let by_priority = p.conf.parent_order == ParentOrder::PriorityUtilization;
-        let mut children = p.children.clone();
-        children.sort_by(|a, b| self.queue_order(*a, *b, label, by_priority));
-        children
+        let children = self.tree.get(parent).children.iter();
+        let mut ranked: Vec<(ChildOrder, QueueIdx)> = children
+            .map(|child| (self.child_order(*child, label), *child))
+            .collect();
+        ranked.sort_by(|(a, _), (b, _)| a.compare(b));
+        ranked.into_iter().map(|(_, child)| child).collect()
     }
 
-    fn queue_order(
-        &self,
-        a: QueueIdx,
-        b: QueueIdx,
-        label: LabelIdx,
-        by_priority: bool,
-    ) -> Ordering {
-        let (qa, qb) = (self.tree.get(a), self.tree.get(b));
-        let access = |q: QueueIdx| !self.may_access(q, label);
-        let (used_a, used_b) = (self.used_capacity(a, label), self.used_capacity(b, label));
-        let (prio_a, prio_b) = (qa.conf.priority, qb.conf.priority);
-        let same_side = (used_a < 1.0) == (used_b < 1.0);
-        let use_order = if by_priority && prio_a != prio_b && same_side {
-            prio_b.cmp(&prio_a)
-        } else {
-            used_a.total_cmp(&used_b)
-        };
-        let (min_a, min_b) = (
-            qa.share(label).configured_min,
-            qb.share(label).configured_min,
-        );
-        access(a).cmp(&access(b)).then(use_order).then_with(|| {
-            if !min_a.is_zero() && !min_b.is_zero() {
-                min_b.cmp(&min_a)
-            } else {
-                qb.share(label)
-                    .abs_capacity
-                    .total_cmp(&qa.share(label).abs_capacity)
-            }
-        })
+    /// What the policy of its parent compares of a queue.
+    pub(super) fn child_order(&self, queue: QueueIdx, label: LabelIdx) -> ChildOrder {
+        let q = self.tree.get(queue);
+        let policy = q.parent.map(|p| self.tree.get(p).conf.parent_order);
+        let share = q.share(label);
+        ChildOrder {
+            shut_out: !self.may_access(queue, label),
+            used: self.used_capacity(queue, label),
+            priority: match policy {
+                Some(ParentOrder::PriorityUtilization) => q.conf.priority,
+                _ => 0,
+            },
+            configured_min: share.configured_min,
+            abs_capacity: share.abs_capacity,
+        }
     }
 
     /// Whether a queue may use partition `label` at all.

@@ -8,11 +8,22 @@ use yarn_types::{QueueState, Resource};
 
 use super::{
     Sched,
-    app::Turn,
+    app::{App, Turn},
     assign::Mode,
     ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx},
 };
 use crate::conf::QueueConf;
+
+/// Bytes that one node, container or application takes in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EntryBytes {
+    /// A node.
+    pub node: usize,
+    /// A container or reservation.
+    pub container: usize,
+    /// An application.
+    pub app: usize,
+}
 
 /// A queue in one partition.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -457,6 +468,16 @@ impl Sched {
                 Some((self.users.get(idx.at())?.clone(), figures))
             })
             .collect()
+    }
+
+    /// Bytes of one entry of the arenas, with its part of the tables but without texts, and for an
+    /// application with one ask.
+    pub fn entry_bytes() -> EntryBytes {
+        EntryBytes {
+            node: size_of::<Option<super::node::Node>>() + super::event::NODE_BYTES,
+            container: size_of::<(u32, Option<super::container::Container>)>(),
+            app: size_of::<Option<App>>() + super::event::APP_BYTES,
+        }
     }
 
     /// Name of a partition; empty for the default one.

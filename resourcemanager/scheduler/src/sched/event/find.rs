@@ -13,6 +13,7 @@ use super::{
         node::Node,
     },
     Search,
+    nodes::Room,
     walk::Walk,
 };
 use crate::num;
@@ -106,6 +107,23 @@ impl Sched {
         };
         match walk.search {
             Search::Scan => self.nodes.usable().any(fits),
+            Search::Tables => {
+                let tree = self.event.tables.nodes.get(walk.label.at());
+                let found = tree.and_then(|t| t.first(self.room(size), &|_| true));
+                found.is_some() || may_kill && self.nodes.usable().any(fits)
+            }
+        }
+    }
+
+    fn room(&self, size: Resource) -> Room {
+        let packs = packs(size);
+        let gpus = self.conf.types.gpu_lane().map_or(0, |lane| size.0[lane]);
+        let devices = u32::try_from(gpus.max(0) / MILLI).unwrap_or(u32::MAX);
+        Room {
+            calculator: self.conf.calculator,
+            size,
+            packs,
+            from: if packs { devices.min(RANKS - 1) } else { 0 },
         }
     }
 
@@ -138,21 +156,33 @@ impl Sched {
     ) -> Option<(NodeIdx, Vec<ContainerIdx>)> {
         let size = seek.asks.size;
         let calc = self.conf.calculator;
-        let free = match walk.search {
+        let rank = |(idx, n): &(NodeIdx, &Node)| {
+            let rank = if packs(size) {
+                self.pack_rank(n)
+            } else {
+                self.spread_rank(n)
+            };
+            (rank, packs(n.total), *idx)
+        };
+        let fits = |(_, n): &(NodeIdx, &Node)| calc.fits(size, n.free());
+        let found = match walk.search {
+            Search::Tables if self.anywhere(seek, level) => {
+                let tree = self.event.tables.nodes.get(walk.label.at());
+                let open = |idx| self.is_open(seek, level, walk.label, idx);
+                tree.and_then(|t| t.first(self.room(size), &open))
+            }
+            Search::Tables => self
+                .nodes_named(seek, level, walk.label)
+                .filter(fits)
+                .min_by_key(rank)
+                .map(|(idx, _)| idx),
             Search::Scan => self
                 .open_nodes(seek, level, walk.label)
-                .filter(|(_, n)| calc.fits(size, n.free()))
-                .min_by_key(|(idx, n)| {
-                    let rank = if packs(size) {
-                        self.pack_rank(n)
-                    } else {
-                        self.spread_rank(n)
-                    };
-                    (rank, *idx)
-                })
+                .filter(fits)
+                .min_by_key(rank)
                 .map(|(idx, _)| idx),
         };
-        if let Some(node) = free {
+        if let Some(node) = found {
             return Some((node, Vec::new()));
         }
         if !seek.may_kill {
@@ -170,12 +200,46 @@ impl Sched {
         level: Locality,
         label: LabelIdx,
     ) -> impl Iterator<Item = (NodeIdx, &'a Node)> {
-        self.nodes.usable().filter(move |(idx, n)| {
-            n.label == label
-                && n.reserved.is_none()
-                && !seek.app.avoids(&n.host, &n.rack)
-                && self.level(seek.app, seek.key, *idx) == Some(level)
-        })
+        self.nodes
+            .usable()
+            .filter(move |(idx, _)| self.is_open(seek, level, label, *idx))
+    }
+
+    /// Only the whole partition can be searched for nodes at `level`.
+    fn anywhere(&self, seek: Seek<'_>, level: Locality) -> bool {
+        level == Locality::OffSwitch && seek.key.update.is_none()
+    }
+
+    /// As [`Self::open_nodes`], from the places that the ask names.
+    fn nodes_named<'a>(
+        &'a self,
+        seek: Seek<'a>,
+        level: Locality,
+        label: LabelIdx,
+    ) -> impl Iterator<Item = (NodeIdx, &'a Node)> {
+        let target = seek.key.update.and_then(|c| self.containers.get(c));
+        let named = match target {
+            Some(_) => None,
+            None => Some(self.event.tables.nodes_named(seek.asks)),
+        };
+        let all = target
+            .map(|c| c.node)
+            .into_iter()
+            .chain(named.into_iter().flatten());
+        all.filter(move |idx| self.is_open(seek, level, label, *idx))
+            .filter_map(|idx| Some((idx, self.nodes.get(idx)?)))
+    }
+
+    /// The ask may use this node of `label` at `level`.
+    fn is_open(&self, seek: Seek<'_>, level: Locality, label: LabelIdx, idx: NodeIdx) -> bool {
+        let Some(n) = self.nodes.get(idx) else {
+            return false;
+        };
+        n.usable
+            && n.label == label
+            && n.reserved.is_none()
+            && !seek.app.avoids(&n.host, &n.rack)
+            && self.level(seek.app, seek.key, idx) == Some(level)
     }
 
     /// The node to hold for an ask that fits nowhere: at the closest level, the one that lacks
@@ -194,15 +258,30 @@ impl Sched {
 
     fn least_lacking(&self, seek: Seek<'_>, level: Locality, walk: Walk) -> Option<NodeIdx> {
         let size = seek.asks.size;
-        let nodes = self
-            .open_nodes(seek, level, walk.label)
-            .filter(|(_, n)| self.conf.calculator.fits(size, n.total));
-        nodes
-            .min_by(|(a, na), (b, nb)| {
-                let (la, lb) = (self.lack(size, na.free()), self.lack(size, nb.free()));
-                num::compare(la, lb).then(a.cmp(b))
-            })
-            .map(|(idx, _)| idx)
+        let calc = self.conf.calculator;
+        let better = |(a, na): &(NodeIdx, &Node), (b, nb): &(NodeIdx, &Node)| {
+            let (la, lb) = (self.lack(size, na.free()), self.lack(size, nb.free()));
+            num::compare(la, lb).then((packs(na.total), a).cmp(&(packs(nb.total), b)))
+        };
+        let could = |(_, n): &(NodeIdx, &Node)| calc.fits(size, n.total);
+        match walk.search {
+            Search::Tables if self.anywhere(seek, level) => {
+                let tree = self.event.tables.nodes.get(walk.label.at())?;
+                let open = |idx| self.is_open(seek, level, walk.label, idx);
+                let lack = |free| self.lack(size, free);
+                tree.least(calc, size, &lack, &|a, b| num::compare(a, b).is_lt(), &open)
+            }
+            Search::Tables => self
+                .nodes_named(seek, level, walk.label)
+                .filter(could)
+                .min_by(better)
+                .map(|(idx, _)| idx),
+            Search::Scan => self
+                .open_nodes(seek, level, walk.label)
+                .filter(could)
+                .min_by(better)
+                .map(|(idx, _)| idx),
+        }
     }
 
     /// The dominant share of the cluster that `free` is short of `size`.

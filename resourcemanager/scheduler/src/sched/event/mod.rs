@@ -2,8 +2,12 @@
 //! May touch: what it remembers of asks that found no place; grants go through `assign::submit`.
 //! Must not: grant beyond a limit, or take more than its budget of steps in one pass.
 
+mod classes;
+mod contest;
 mod find;
+mod nodes;
 mod reserved;
+mod tables;
 mod walk;
 
 use std::collections::BTreeSet;
@@ -14,16 +18,28 @@ use super::{
     Sched,
     ask::AskKey,
     assign::{Limits, Mode, Proposal},
-    ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx},
+    ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx},
     tree::ROOT,
 };
+use tables::Tables;
 use walk::Walk;
+
+/// Bytes of the tables for one node: its place, twice its part of the tree, its name's entries.
+pub(super) const NODE_BYTES: usize =
+    2 * 2 * (size_of::<nodes::Part>() + size_of::<yarn_types::Resource>()) + 128;
+/// Bytes of the tables for one application with one ask, its places aside.
+pub(super) const APP_BYTES: usize = size_of::<super::ask::KeyAsks>()
+    + size_of::<super::ask::Opportunities>()
+    + 2 * size_of::<AskKey>()
+    + 4 * tables::SEAT_BYTES;
 
 /// How a walk finds queues, applications and nodes: by its tables, or by looking at all of them.
 /// Both choose the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Search {
-    /// Every one is looked at: the reference.
+    /// By the tables.
+    Tables,
+    /// Every one is looked at: the reference, and the way for partitions that are shared.
     Scan,
 }
 
@@ -34,17 +50,23 @@ pub(super) struct Event {
     ripe: BTreeSet<ContainerIdx>,
     /// Times at which a wait ends.
     wakes: BTreeSet<Millis>,
+    tables: Tables,
 }
 
 impl Sched {
     /// Grants what can be placed now, until nothing can (false) or the budget of steps is used up
     /// (true: call again). Results are in [`Self::take_told`].
     pub fn pass(&mut self, now: Millis) -> bool {
-        self.pass_by(now, Search::Scan)
+        self.pass_by(now, Search::Tables, PASS_STEPS_MAX)
+    }
+
+    /// [`Self::pass`] with a smaller budget.
+    pub fn pass_steps(&mut self, now: Millis, steps: usize) -> bool {
+        self.pass_by(now, Search::Tables, steps.min(PASS_STEPS_MAX))
     }
 
     /// [`Self::pass`] with a given way to search.
-    pub(super) fn pass_by(&mut self, now: Millis, search: Search) -> bool {
+    pub(super) fn pass_by(&mut self, now: Millis, search: Search, steps: usize) -> bool {
         self.now = now;
         while self.event.wakes.first().is_some_and(|at| *at <= now) {
             self.event.wakes.pop_first();
@@ -53,7 +75,7 @@ impl Sched {
         if !self.stirred {
             return false;
         }
-        for _ in 0..PASS_STEPS_MAX {
+        for _ in 0..steps {
             if !self.step(search) {
                 self.stirred = false;
                 return false;
@@ -77,6 +99,9 @@ impl Sched {
                 return true;
             }
         }
+        if search == Search::Tables {
+            self.settle();
+        }
         let labels = u8::try_from(self.labels.len()).unwrap_or(u8::MAX);
         let all = || (0..labels).map(LabelIdx);
         if all().any(|label| self.walk_label(label, Mode::Respect, search)) {
@@ -84,7 +109,7 @@ impl Sched {
         }
         all()
             .skip(1)
-            .any(|label| self.walk_label(label, Mode::Ignore, search))
+            .any(|label| self.walk_label(label, Mode::Ignore, Search::Scan))
     }
 
     /// Places one ask on a node of `label`; false when none can be.
@@ -93,10 +118,12 @@ impl Sched {
         if of.nodes == 0 || (mode == Mode::Ignore && of.exclusive) {
             return false;
         }
+        self.event.tables.walks += 1;
         let walk = Walk {
             label,
             mode,
             search,
+            number: self.event.tables.walks,
         };
         let limit = match mode {
             Mode::Respect => of.total,
@@ -143,6 +170,7 @@ impl Sched {
 
     /// A node's room or state changed: its reservation is looked at first.
     pub(super) fn touch_node(&mut self, node: NodeIdx) {
+        self.event.tables.node(node);
         if let Some(reserved) = self.nodes.get(node).and_then(|n| n.reserved) {
             self.event.ripe.insert(reserved);
         }
@@ -150,6 +178,7 @@ impl Sched {
 
     /// An application's asks, places to avoid or turn changed.
     pub(super) fn touch_app(&mut self, app: AppIdx) {
+        self.event.tables.app(app);
         let Some(a) = self.app(app) else { return };
         if a.reservations.is_empty() {
             return;
@@ -163,9 +192,15 @@ impl Sched {
         self.event.ripe.extend(all);
     }
 
+    /// What a leaf holds changed.
+    pub(super) fn touch_queue(&mut self, queue: QueueIdx) {
+        self.event.tables.queue(queue);
+    }
+
     /// Nodes, partitions or queues changed: every ask may hold room again, and every reservation
     /// is looked at.
     pub(super) fn try_all_again(&mut self) {
+        self.event.tables.forget();
         for a in self.apps.iter_mut().flatten() {
             a.asks.retry();
         }

@@ -11,7 +11,9 @@ use super::{
         ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx},
     },
     Search,
+    contest::Wanted,
     find::{Found, Seek},
+    tables::user_bit,
 };
 use yarn_types::Resource;
 
@@ -23,6 +25,8 @@ pub(in crate::sched) struct Walk {
     /// For asks of the partition, or for sharing it.
     pub mode: Mode,
     pub search: Search,
+    /// Its number, with which what it saw is marked.
+    pub number: u64,
 }
 
 impl Walk {
@@ -101,8 +105,18 @@ impl Sched {
 
     fn walk_children(&mut self, queue: QueueIdx, limits: &mut Limits, walk: Walk) -> Walked {
         let mut skip = Skip::None;
-        let children = self.children_in_order(queue, walk.label);
-        for child in children {
+        let mut all = match walk.search {
+            Search::Scan => Some(self.children_in_order(queue, walk.label).into_iter()),
+            Search::Tables => None,
+        };
+        loop {
+            let child = match &mut all {
+                Some(all) => all.next(),
+                None => self.next_child(queue, walk),
+            };
+            let Some(child) = child else {
+                return Walked::skipped(skip);
+            };
             let limit = self.child_limit(queue, child, limits.limit, limits.blocked, walk.label);
             let mut of_child = Limits::new(limit);
             let found = self.walk_queue(child, &mut of_child, walk);
@@ -119,14 +133,51 @@ impl Sched {
                 limits.blocked = limits.blocked.plus(self.above_zero(blocked));
             }
         }
-        Walked::skipped(skip)
+    }
+
+    fn wanted_of(&self, walk: Walk, blocked_users: u64) -> Wanted {
+        let kill = self.conf.queues.cluster.lazy_preemption;
+        Wanted {
+            // what lazy preemption could free is not in the tables
+            kinds: if kill {
+                u64::MAX
+            } else {
+                self.event.tables.classes.kinds()
+            },
+            blocked_users,
+            walk: walk.number,
+        }
+    }
+
+    fn next_child(&mut self, queue: QueueIdx, walk: Walk) -> Option<QueueIdx> {
+        let wanted = self.wanted_of(walk, 0);
+        let contest = self.event.tables.children(queue, walk.label)?;
+        let owner = contest.take(wanted)?;
+        Some(QueueIdx(u16::try_from(owner).ok()?))
     }
 
     fn walk_leaf(&mut self, queue: QueueIdx, limits: &mut Limits, walk: Walk) -> Walked {
         let (label, mode) = (walk.label, walk.mode);
         let mut test_queue = true;
-        for app in self.apps_in_order(queue, label) {
+        let mut blocked_users = 0;
+        let mut all = match walk.search {
+            Search::Scan => Some(self.apps_in_order(queue, label).into_iter()),
+            Search::Tables => None,
+        };
+        loop {
+            let app = match &mut all {
+                Some(all) => all.next(),
+                None => {
+                    let wanted = self.wanted_of(walk, blocked_users);
+                    let contest = self.event.tables.apps(queue, label);
+                    contest.and_then(|c| c.take(wanted)).map(AppIdx)
+                }
+            };
+            let Some(app) = app else {
+                return Walked::default();
+            };
             let Some(a) = self.app(app) else { continue };
+            let user = user_bit(a.user.0);
             let reservation = a.reservation();
             if a.counted.get(walk.wanted()).is_zero() {
                 continue;
@@ -138,6 +189,11 @@ impl Sched {
                 test_queue = self.conf.queues.cluster.continue_looking && !reservation.is_zero();
             }
             if !self.user_may_take(queue, app, label, limits, mode) {
+                // an application with reservations may still be let through
+                let none = self.tree.get(queue).usage(label).reserved.is_zero();
+                if user < 1 << 63 && none {
+                    blocked_users |= user;
+                }
                 continue;
             }
             let found = self.walk_app(app, limits, walk);
@@ -145,7 +201,6 @@ impl Sched {
                 return found;
             }
         }
-        Walked::default()
     }
 
     fn walk_app(&mut self, app: AppIdx, limits: &Limits, walk: Walk) -> Walked {
@@ -180,10 +235,14 @@ impl Sched {
         {
             return Outcome::Skipped;
         }
-        let size = asks.size;
-        if !self.has_room(size, limits.allow_preemption, walk) {
+        let (size, class) = (asks.size, asks.class);
+        if !self.has_room_for(size, class, limits.allow_preemption, walk) {
             return self.hold_room(app, key, limits, walk);
         }
+        let (Some(a), Some(asks)) = (self.app(app), self.app(app).and_then(|a| a.asks.get(key)))
+        else {
+            return Outcome::Skipped;
+        };
         let room = limits.headroom.plus(a.reservation());
         if !self.conf.calculator.fits(size, room) {
             return Outcome::QueueLimit;
@@ -215,6 +274,28 @@ impl Sched {
             }
             Found::No => self.hold_room(app, key, limits, walk),
         }
+    }
+
+    /// [`Self::has_room`]; that there is none is remembered for the class.
+    fn has_room_for(
+        &mut self,
+        size: Resource,
+        class: Option<u16>,
+        may_kill: bool,
+        walk: Walk,
+    ) -> bool {
+        let class = class.filter(|_| walk.search == Search::Tables);
+        let asleep = class.is_some_and(|c| self.event.tables.classes.is_asleep(c));
+        if asleep && !may_kill {
+            return false;
+        }
+        let room = self.has_room(size, may_kill, walk);
+        if let Some(class) = class
+            && !room
+        {
+            self.event.tables.classes.sleep(class);
+        }
+        room
     }
 
     /// From when on an ask without a label may share the partition of the walk: one heartbeat
@@ -297,6 +378,7 @@ impl Sched {
             && let Some(asks) = self.app_mut(app).and_then(|a| a.asks.get_mut(key))
         {
             asks.held_all = true;
+            self.touch_app(app);
         }
         Outcome::Skipped
     }

@@ -1,0 +1,183 @@
+//! A tournament among the children of a queue or the applications of a leaf: the first in order
+//! that has something to try, with one path replayed per change.
+//! May touch: its own arrays.
+//! Must not: know what its entries are.
+
+/// How the entries of a contest compare.
+pub(super) trait Rank: Copy {
+    /// Whether `self` comes before `other`.
+    fn before(&self, other: &Self) -> bool;
+}
+
+/// Something that takes part.
+#[derive(Clone, Copy, Debug)]
+struct Seat<K> {
+    key: K,
+    owner: u32,
+    /// Kinds of asks that it has; 0 for a seat that takes no part.
+    kinds: u64,
+    /// Bit of its user, 0 where that does not matter.
+    user: u64,
+    /// Number of the last walk that was there.
+    seen: u64,
+}
+
+/// The best of a part of the seats, and what is there in all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Round {
+    winner: u32,
+    kinds: u64,
+    users: u64,
+}
+
+/// The contest. Seats are given out by the caller and stay the same until [`Contest::clear`].
+#[derive(Clone, Debug)]
+pub(super) struct Contest<K> {
+    seats: Vec<Option<Seat<K>>>,
+    /// Implicit tree: round 1 is the final, round `n` is between `2n` and `2n + 1`.
+    rounds: Vec<Round>,
+}
+
+/// What a search takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// Kinds of asks that are worth a try.
+    pub kinds: u64,
+    /// Users to pass over, by their bits.
+    pub blocked_users: u64,
+    /// Number of the walk: seats seen on it are passed over.
+    pub walk: u64,
+}
+
+impl<K> Default for Contest<K> {
+    fn default() -> Self {
+        Self {
+            seats: Vec::new(),
+            rounds: Vec::new(),
+        }
+    }
+}
+
+impl<K: Rank> Contest<K> {
+    /// Bytes of one seat.
+    pub const SEAT_BYTES: usize = size_of::<Option<Seat<K>>>() + size_of::<Round>();
+
+    /// Kinds of asks that anybody here has.
+    pub fn kinds(&self) -> u64 {
+        self.rounds.get(1).map_or(0, |round| round.kinds)
+    }
+
+    /// Sets what is on a seat; the path to the final is replayed.
+    pub fn set(&mut self, seat: u32, owner: u32, key: K, kinds: u64, user: u64) {
+        let at = seat as usize;
+        if at >= self.seats.len() {
+            if kinds == 0 {
+                return;
+            }
+            self.grow(at + 1);
+        }
+        let seen = self.seats[at].map_or(0, |s| s.seen);
+        self.seats[at] = (kinds != 0).then_some(Seat {
+            key,
+            owner,
+            kinds,
+            user,
+            seen,
+        });
+        self.replay(at);
+    }
+
+    /// Makes room for at least `seats` and plays everything again.
+    fn grow(&mut self, seats: usize) {
+        let size = seats.next_power_of_two().max(4);
+        self.seats.resize(size, None);
+        self.rounds = vec![Round::default(); size];
+        for at in (1..size).rev() {
+            self.rounds[at] = self.play(at);
+        }
+    }
+
+    fn replay(&mut self, seat: usize) {
+        let mut at = (self.seats.len() + seat) / 2;
+        while at > 0 {
+            // the winner's key may have changed, so that rounds are played up to the final
+            self.rounds[at] = self.play(at);
+            at /= 2;
+        }
+    }
+
+    fn play(&self, at: usize) -> Round {
+        let (a, b) = (self.side(2 * at), self.side(2 * at + 1));
+        let winner = match (a.kinds, b.kinds) {
+            (_, 0) => a.winner,
+            (0, _) => b.winner,
+            _ if self.is_before(b.winner, a.winner) => b.winner,
+            _ => a.winner,
+        };
+        Round {
+            winner,
+            kinds: a.kinds | b.kinds,
+            users: a.users | b.users,
+        }
+    }
+
+    /// A round, or a seat as a round of its own.
+    fn side(&self, at: usize) -> Round {
+        if at < self.seats.len() {
+            return self.rounds[at];
+        }
+        let seat = at - self.seats.len();
+        self.seats[seat].map_or_else(Round::default, |s| Round {
+            winner: u32::try_from(seat).unwrap_or(u32::MAX),
+            kinds: s.kinds,
+            users: s.user,
+        })
+    }
+
+    /// Ties go to the smaller seat.
+    fn is_before(&self, a: u32, b: u32) -> bool {
+        match (self.seats[a as usize], self.seats[b as usize]) {
+            (Some(sa), Some(sb)) => sa.key.before(&sb.key) || (a < b && !sb.key.before(&sa.key)),
+            (sa, _) => sa.is_some(),
+        }
+    }
+
+    /// The first in order that is wanted, with its owner; it counts as seen from then on.
+    pub fn take(&mut self, wanted: Wanted) -> Option<u32> {
+        if self.seats.is_empty() {
+            return None;
+        }
+        let seat = self.search(1, wanted)?;
+        let found = self.seats.get_mut(seat as usize)?.as_mut()?;
+        found.seen = wanted.walk;
+        Some(found.owner)
+    }
+
+    fn search(&self, at: usize, wanted: Wanted) -> Option<u32> {
+        let round = self.side(at);
+        if round.kinds & wanted.kinds == 0
+            || (round.users != 0 && round.users & !wanted.blocked_users == 0)
+        {
+            return None;
+        }
+        let fits = |s: &Seat<K>| {
+            s.kinds & wanted.kinds != 0
+                && s.seen != wanted.walk
+                && (s.user == 0 || s.user & !wanted.blocked_users != 0)
+        };
+        if self.seats[round.winner as usize].as_ref().is_some_and(fits) {
+            return Some(round.winner);
+        }
+        if at >= self.seats.len() {
+            return None;
+        }
+        match (self.search(2 * at, wanted), self.search(2 * at + 1, wanted)) {
+            (Some(a), Some(b)) => Some(if self.is_before(b, a) { b } else { a }),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "contest_test.rs"]
+mod tests;
