@@ -293,28 +293,27 @@ impl Sched {
     /// Brings the queues' demand and the user's place among the demanding up to date with the
     /// application's asks.
     pub(super) fn count_demand(&mut self, app: AppIdx) {
-        let Some(a) = self.app_mut(app) else { return };
-        let mut wanted = PerLabel::default();
-        let mut count: u32 = 0;
-        for (_, asks) in a.asks.iter() {
-            wanted.add(asks.label, asks.pending());
-            count = count.saturating_add(asks.count().unsigned_abs());
-        }
+        let labels = u8::try_from(self.labels.len()).unwrap_or(u8::MAX);
+        let Some(a) = self.apps.get_mut(app.at()).and_then(Option::as_mut) else {
+            return;
+        };
         let counts = !matches!(a.turn, Turn::None | Turn::NotRunnable);
-        if !counts {
-            (wanted, count) = (PerLabel::default(), 0);
+        let (queue, user) = (a.queue, a.user);
+        let mut count: u32 = 0;
+        for label in (0..labels).map(LabelIdx) {
+            let mut wanted = Resource::ZERO;
+            for (_, asks) in a.asks.iter().filter(|(_, k)| counts && k.label == label) {
+                wanted = wanted.plus(asks.pending());
+                count = count.saturating_add(asks.count().unsigned_abs());
+            }
+            let by = wanted.minus(a.counted.get(label));
+            if !by.is_zero() {
+                a.counted.add(label, by);
+                self.tree.change_pending(queue, label, by);
+            }
         }
-        let old = std::mem::replace(&mut a.counted, wanted.clone());
         let old_count = std::mem::replace(&mut a.counted_containers, count);
         let was = std::mem::replace(&mut a.demanding, count > 0);
-        let (queue, user) = (a.queue, a.user);
-        for label in old.labels() {
-            self.tree
-                .change_pending(queue, label, Resource::ZERO.minus(old.get(label)));
-        }
-        for label in wanted.labels() {
-            self.tree.change_pending(queue, label, wanted.get(label));
-        }
         let by = i64::from(count) - i64::from(old_count);
         self.tree.change_pending_containers(queue, by);
         if (count > 0) != was {

@@ -3,7 +3,10 @@
 //! May touch: the queue tree.
 //! Must not: lose a container or an application.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use yarn_types::{Millis, QueueState, Resource, ResourceTypes};
 
@@ -71,19 +74,25 @@ impl Sched {
         let types = self.conf.types.clone().with_maxima_of(&conf.types);
         let queues = conf.queues;
         self.check_reload(&queues, &types).map_err(refused)?;
-        let mut next = self.clone();
-        next.conf.types = types;
-        let old: Vec<QueueIdx> = next.tree.iter().map(|(idx, _)| idx).collect();
-        next.conf.max_application_priority = conf.max_application_priority;
-        next.merge(&queues, &old).map_err(refused)?;
-        next.conf.queues = queues;
-        for (idx, _) in next.tree.clone().iter().filter(|(_, q)| !q.is_parent()) {
-            next.settle_weights(idx);
-            next.reorder_all(idx);
+        let old: Vec<QueueIdx> = self.tree.iter().map(|(idx, _)| idx).collect();
+        // merging changes nothing but the tree
+        let before = self.tree.clone();
+        let types = std::mem::replace(&mut self.conf.types, types);
+        if let Err(e) = self.merge(&queues, &old) {
+            self.tree = before;
+            self.conf.types = types;
+            return Err(refused(e));
         }
-        next.cluster_changed();
-        next.run_all_that_may();
-        *self = next;
+        self.conf.max_application_priority = conf.max_application_priority;
+        self.conf.queues = queues;
+        let leaf = |(idx, q): (QueueIdx, &Queue)| (!q.is_parent()).then_some(idx);
+        let leaves: Vec<QueueIdx> = self.tree.iter().filter_map(leaf).collect();
+        for idx in leaves {
+            self.settle_weights(idx);
+            self.reorder_all(idx);
+        }
+        self.cluster_changed();
+        self.run_all_that_may();
         Ok(())
     }
 
@@ -92,9 +101,12 @@ impl Sched {
     fn merge(&mut self, queues: &QueuesConf, old: &[QueueIdx]) -> Result<(), Reject> {
         let mut slots: Vec<QueueIdx> = Vec::with_capacity(queues.queues.len());
         let mut old = old.to_vec();
+        let all = self.tree.iter();
+        let by_path: BTreeMap<Arc<str>, QueueIdx> =
+            all.map(|(idx, q)| (q.path.clone(), idx)).collect();
         for conf in &queues.queues {
             let parent = conf.parent.and_then(|p| slots.get(p)).copied();
-            let known = self.tree.by_path(&conf.path);
+            let known = by_path.get(&*conf.path).copied();
             slots.push(match known {
                 Some(idx) => {
                     if self.tree.get(idx).is_parent() != conf.is_parent {
@@ -107,12 +119,13 @@ impl Sched {
                 None => self.add_queue(conf.clone(), parent, false)?,
             });
         }
+        let kept: BTreeSet<QueueIdx> = slots.iter().copied().collect();
         let gone: Vec<QueueIdx> = self
             .tree
             .in_order()
             .into_iter()
             .rev()
-            .filter(|idx| !slots.contains(idx) && !self.tree.get(*idx).dynamic)
+            .filter(|idx| !kept.contains(idx) && !self.tree.get(*idx).dynamic)
             .collect();
         for idx in gone {
             self.remove_with_children(idx);
@@ -154,8 +167,9 @@ impl Sched {
 
     /// Static children in the order of configuration, created ones after them.
     fn order_children(&mut self, queues: &QueuesConf, slots: &[QueueIdx]) {
+        let places: BTreeMap<QueueIdx, usize> = slots.iter().copied().zip(0..).collect();
         for idx in slots {
-            let of = |c: &QueueIdx| slots.iter().position(|s| s == c).unwrap_or(usize::MAX);
+            let of = |c: &QueueIdx| places.get(c).copied().unwrap_or(usize::MAX);
             self.tree.get_mut(*idx).children.sort_by_key(of);
         }
         debug_assert_eq!(slots.len(), queues.queues.len());
@@ -183,16 +197,17 @@ impl Sched {
         for (idx, old) in self.tree.iter() {
             let (path, state) = (&old.path, old.state);
             // Hadoop takes a queue with applications out that is to stop; theirs would be lost
-            let stops =
-                (state == QueueState::Stopped || queues.stops(path)) && self.apps_below(idx) == 0;
+            let stops = || {
+                (state == QueueState::Stopped || queues.stops(path)) && self.apps_below(idx) == 0
+            };
             match by_path.get(&**path) {
-                None if !old.dynamic && !stops => {
+                None if !old.dynamic && !stops() => {
                     return refuse(format!(
                         "{path} cannot be deleted from the capacity scheduler configuration, as the queue is not yet in stopped state. Current State : {}",
                         state.as_str()
                     ));
                 }
-                Some(new) if new.is_parent && !old.is_parent() && !old.dynamic && !stops => {
+                Some(new) if new.is_parent && !old.is_parent() && !old.dynamic && !stops() => {
                     return refuse(format!(
                         "Can not convert the leaf queue: {path} to parent queue since it is not yet in stopped state. Current State : {}",
                         state.as_str()

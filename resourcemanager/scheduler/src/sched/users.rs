@@ -191,10 +191,9 @@ impl Sched {
 
     /// Takes the weights from the configuration again.
     pub(super) fn settle_weights(&mut self, queue: QueueIdx) {
-        let names = self.users.clone();
         let q = self.tree.get_mut(queue);
         for (idx, user) in &mut q.leaf.users {
-            if let Some(name) = names.get(idx.at()) {
+            if let Some(name) = self.users.get(idx.at()) {
                 user.weight = q.conf.user_weight(name);
             }
         }

@@ -119,10 +119,12 @@ impl Sched {
             return false;
         }
         self.event.tables.walks += 1;
+        let lazy = self.conf.queues.cluster.lazy_preemption;
         let walk = Walk {
             label,
             mode,
             search,
+            may_kill: lazy && self.nodes.usable().any(|(_, n)| !n.killable.is_empty()),
             number: self.event.tables.walks,
         };
         let limit = match mode {

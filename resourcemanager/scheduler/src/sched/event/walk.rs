@@ -25,6 +25,8 @@ pub(in crate::sched) struct Walk {
     /// For asks of the partition, or for sharing it.
     pub mode: Mode,
     pub search: Search,
+    /// Some container may be taken when its place is needed (lazy preemption).
+    pub may_kill: bool,
     /// Its number, with which what it saw is marked.
     pub number: u64,
 }
@@ -93,7 +95,7 @@ impl Sched {
             return Walked::default();
         }
         if !is_parent {
-            limits.allow_preemption = self.below_guarantee(queue, label);
+            limits.allow_preemption = walk.may_kill && self.below_guarantee(queue, label);
             return self.walk_leaf(queue, limits, walk);
         }
         let reserved = self.tree.get(queue).usage(label).reserved;
@@ -136,10 +138,9 @@ impl Sched {
     }
 
     fn wanted_of(&self, walk: Walk, blocked_users: u64) -> Wanted {
-        let kill = self.conf.queues.cluster.lazy_preemption;
         Wanted {
             // what lazy preemption could free is not in the tables
-            kinds: if kill {
+            kinds: if walk.may_kill {
                 u64::MAX
             } else {
                 self.event.tables.classes.kinds()
