@@ -277,18 +277,6 @@ impl Calculator {
         self.with_implied_vcore(out)
     }
 
-    /// `divideAndCeil` by a count.
-    pub fn divide_by_count(self, r: Resource, count: usize, types: &ResourceTypes) -> Resource {
-        let count = i64::try_from(count).unwrap_or(i64::MAX).max(1);
-        let mut out = Resource::ZERO;
-        for lane in 0..self.lanes(types) {
-            let quotient =
-                r.0[lane].div_euclid(count) + i64::from(r.0[lane].rem_euclid(count) != 0);
-            out.0[lane] = round_up(quotient, types.quantum(lane));
-        }
-        self.with_implied_vcore(out)
-    }
-
     /// `isAnyMajorResourceAboveZero`.
     pub fn any_above_zero(self, r: Resource, types: &ResourceTypes) -> bool {
         r.0.iter().take(self.lanes(types)).any(|v| *v > 0)

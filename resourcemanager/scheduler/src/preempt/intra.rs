@@ -24,7 +24,7 @@ pub(super) fn select(round: &mut Round<'_>) {
         for queue in round.table.underserved[partition].clone() {
             let facts = &round.snapshot.queues[queue];
             if facts.leaf && !facts.intra_disabled && !facts.disabled {
-                from_leaf(round, &mut plans, partition, queue);
+                from_leaf(round, &plans, partition, queue);
             }
         }
     }
@@ -82,7 +82,7 @@ fn deduct_from_plans(round: &Round<'_>, plans: &mut Plans) {
     }
 }
 
-fn from_leaf(round: &mut Round<'_>, plans: &mut Plans, partition: usize, queue: usize) {
+fn from_leaf(round: &mut Round<'_>, plans: &Plans, partition: usize, queue: usize) {
     let Some(plan) = plans.get(&(partition, queue)) else {
         return;
     };
@@ -106,7 +106,7 @@ fn from_leaf(round: &mut Round<'_>, plans: &mut Plans, partition: usize, queue: 
 /// (`preemptFromLeastStarvedApp`).
 fn from_app(
     round: &mut Round<'_>,
-    plans: &mut Plans,
+    plans: &Plans,
     (app, user): (usize, usize),
     needs: &mut [Option<Need>],
     used: &mut Resource,
@@ -128,22 +128,11 @@ fn from_app(
         if round.conf.intra.order == IntraOrder::UserLimitFirst {
             *used = used.minus(container.size);
         }
-        let key = (round.partition(container), round.snapshot.apps[app].queue);
-        let planned = plans.get_mut(&key).map(|plan| &mut plan.apps);
-        let planned = planned.and_then(|apps| apps.iter_mut().find(|p| p.app == app));
-        if let Some(planned) = planned
-            && round
-                .rules
-                .more(planned.actually, container.size, round.table.cluster)
-        {
-            planned.actually = planned.actually.minus(container.size);
-        }
     }
 }
 
-/// Whether a container is kept because of the plan (`skipContainerBasedOnIntraQueuePolicy`): in a
-/// fair leaf beyond what the application loses; where users count, when its user would come down
-/// to its limit.
+/// Whether a container is kept because of the plan (`skipContainerBasedOnIntraQueuePolicy`):
+/// where users count, when its user would come down to its limit.
 fn keeps(round: &Round<'_>, plans: &Plans, place: Place, user: usize, used: Resource) -> bool {
     let container = round.container(place);
     let queue = round.snapshot.apps[place.0].queue;
@@ -153,11 +142,6 @@ fn keeps(round: &Round<'_>, plans: &Plans, place: Place, user: usize, used: Reso
     let Some(planned) = plan.users.get(&user) else {
         return false;
     };
-    let order = round.snapshot.queues[queue].order;
-    if matches!(order, super::LeafOrder::Fair { .. }) {
-        let app = plan.apps.iter().find(|app| app.app == place.0);
-        return !app.is_some_and(|app| round.rules.fits(container.size, app.actually));
-    }
     let limit = planned.limit.plus(planned.am_used);
     let after = used.minus(container.size);
     round.conf.intra.order == IntraOrder::UserLimitFirst

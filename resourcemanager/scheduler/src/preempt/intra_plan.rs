@@ -19,7 +19,6 @@ pub(super) struct PlannedApp {
     used: Resource,
     am_used: Resource,
     pending: Resource,
-    fair_share: Resource,
     ideal: Resource,
     selected: Resource,
     to_be_preempted: Resource,
@@ -38,7 +37,6 @@ pub(super) struct PlannedUser {
     pub(super) limit: Resource,
     ideal: Resource,
     selected: Resource,
-    apps: usize,
     quota_done: bool,
 }
 
@@ -71,23 +69,11 @@ impl Planner<'_, '_> {
         let am_total = am_used.values().fold(Resource::ZERO, |sum, r| sum.plus(*r));
         let reassignable = row.used.minus(row.to_obtain);
         let mut plan = self.people(&am_used);
-        if self.fair() {
-            self.fair_shares(&mut plan, reassignable);
-        }
         self.ideal(&mut plan, reassignable.minus(am_total));
         plan.apps.reverse();
         self.losses(&mut plan);
-        if self.fair() {
-            self.share_out_fairly(&mut plan);
-        } else {
-            self.share_out(&mut plan);
-        }
+        self.share_out(&mut plan);
         Some(plan)
-    }
-
-    fn fair(&self) -> bool {
-        let order = self.round.snapshot.queues[self.queue].order;
-        matches!(order, LeafOrder::Fair { .. })
     }
 
     fn user_limit_first(&self) -> bool {
@@ -121,7 +107,7 @@ impl Planner<'_, '_> {
         let mut plan = Plan::default();
         for index in &self.round.apps[self.queue] {
             let app = &snapshot.apps[*index];
-            let user = plan.users.entry(app.user).or_insert_with(|| {
+            plan.users.entry(app.user).or_insert_with(|| {
                 let shares = snapshot.users.get(app.user).map(|u| &u.shares);
                 let share = shares.and_then(|s| s.get(self.partition).copied());
                 let share = share.unwrap_or_default();
@@ -133,7 +119,6 @@ impl Planner<'_, '_> {
                     ..PlannedUser::default()
                 }
             });
-            user.apps += 1;
         }
         for index in &self.round.apps[self.queue] {
             let app = &snapshot.apps[*index];
@@ -192,35 +177,11 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// An equal part of the leaf for each application, or of its user's limit (`setFairShareForApps`).
-    fn fair_shares(&self, plan: &mut Plan, reassignable: Resource) {
-        let rules = self.round.rules;
-        let whole = self.round.snapshot.queues[self.queue].whole_user_limit;
-        let count = plan.apps.len();
-        for app in &mut plan.apps {
-            let Some(user) = plan.users.get(&app.user) else {
-                continue;
-            };
-            let share = if whole {
-                rules
-                    .calculator
-                    .divide_by_count(reassignable, count, rules.types)
-            } else {
-                let limit = user.limit.plus(user.am_used);
-                rules
-                    .calculator
-                    .divide_by_count(limit, user.apps, rules.types)
-            };
-            app.fair_share = share.at_least_zero();
-        }
-    }
-
     /// Gives applications in their order what they hold and want, within their user's limit, as
     /// long as the leaf has something (`calculateIdealAssignedResourcePerApp`).
     fn ideal(&self, plan: &mut Plan, mut reassignable: Resource) {
-        let fair = self.fair();
         for app in &mut plan.apps {
-            if !fair && self.exhausted(reassignable) {
+            if self.exhausted(reassignable) {
                 continue;
             }
             let Some(user) = plan.users.get_mut(&app.user) else {
@@ -229,19 +190,12 @@ impl Planner<'_, '_> {
             app.selected = self.selected(app.app);
             user.selected = user.selected.plus(app.selected);
             let tasks = app.used.minus(app.am_used);
-            let mut wants = tasks.plus(app.pending);
-            if fair {
-                wants = self.min(app.fair_share, wants).at_least_zero();
-            }
-            wants = wants.minus(app.selected);
-            if fair {
-                app.ideal = wants;
-            } else if self.more(user.limit, user.ideal) {
-                let within = self.min(wants, user.limit.minus(user.ideal));
-                app.ideal = self.min(reassignable, within);
-            } else {
+            let wants = tasks.plus(app.pending).minus(app.selected);
+            if !self.more(user.limit, user.ideal) {
                 continue;
             }
+            let within = self.min(wants, user.limit.minus(user.ideal));
+            app.ideal = self.min(reassignable, within);
             user.ideal = user.ideal.plus(app.ideal);
             let keeps = tasks.minus(app.selected);
             if self.more(app.ideal, keeps) {
@@ -296,17 +250,11 @@ impl Planner<'_, '_> {
             }
             let mut over = app.used.minus(app.ideal);
             over = over.minus(app.selected).at_least_zero();
-            if !self.fair() {
-                over = over.minus(app.am_used).at_least_zero();
-            }
+            over = over.minus(app.am_used).at_least_zero();
             if self.user_limit_first() {
                 over = over.minus(minimum).at_least_zero();
             }
-            app.to_be_preempted = if rules.fits(minimum, over) {
-                self.min(over, limit)
-            } else {
-                Resource::ZERO
-            };
+            app.to_be_preempted = self.min(over, limit);
             limit = limit.minus(app.to_be_preempted).at_least_zero();
         }
     }
@@ -365,31 +313,6 @@ impl Planner<'_, '_> {
             self.min(to.from_others, amount)
         } else {
             Resource::ZERO
-        }
-    }
-
-    /// Lets starved applications take from all that hold more than their fair share
-    /// (`calcActuallyToBePreemptedBasedOnFS`).
-    fn share_out_fairly(&self, plan: &mut Plan) {
-        for starved in (0..plan.apps.len()).rev() {
-            for fed in 0..plan.apps.len() {
-                if fed == starved {
-                    continue;
-                }
-                let wanted = plan.apps[starved].from_others;
-                if !self.more(wanted, Resource::ZERO) {
-                    break;
-                }
-                let app = &mut plan.apps[fed];
-                let over = app.to_be_preempted.minus(app.actually).at_least_zero();
-                if !self.more(over, Resource::ZERO) {
-                    continue;
-                }
-                let amount = self.min(over, wanted);
-                app.actually = app.actually.plus(amount);
-                let rest = wanted.minus(amount).at_least_zero();
-                plan.apps[starved].from_others = rest;
-            }
         }
     }
 }

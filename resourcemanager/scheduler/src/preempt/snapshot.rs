@@ -75,8 +75,6 @@ pub struct Queue {
     pub max_am_percent: f32,
     /// `ordering-policy` of a leaf.
     pub order: LeafOrder,
-    /// `minimum-user-limit-percent` is 100.
-    pub whole_user_limit: bool,
     /// Amounts by partition; absent at the end = nothing.
     pub shares: Vec<QueueShare>,
 }
