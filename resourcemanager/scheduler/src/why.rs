@@ -38,6 +38,55 @@ pub enum Why {
         /// It is the user's own limit.
         of_user: bool,
     },
+    /// As many applications run as `max-parallel-apps` allows.
+    ParallelApps {
+        /// Path of the queue, or `None` where it is the user's own number.
+        queue: Option<Arc<str>>,
+        /// Running there, or of the user.
+        running: u32,
+        /// Most that may run.
+        limit: i32,
+    },
+    /// The queue may not use the partition that is asked for.
+    NotAccessible {
+        /// Path of the queue, or of the one above it, that may not.
+        queue: Arc<str>,
+        /// Name of the partition.
+        label: Arc<str>,
+    },
+    /// The partition that is asked for has no usable node.
+    NoNodesInPartition {
+        /// Its name.
+        label: Arc<str>,
+    },
+    /// Room is held for it on a node until the rest ends there.
+    Reserved {
+        /// Host of the node.
+        host: Arc<str>,
+        /// What is still to become free.
+        lacks: Resource,
+    },
+    /// Nodes have room, but it is held for others that came first.
+    HeldForOthers {
+        /// Such nodes.
+        nodes: usize,
+    },
+    /// Enough GPUs are free in all, but not together on one node.
+    GpusFragmented {
+        /// Free on all nodes that could hold it.
+        free: Resource,
+        /// Such nodes.
+        nodes: usize,
+    },
+    /// A partition that it did not ask for has room and serves it after a while.
+    Sharing {
+        /// Name of the partition.
+        label: Arc<str>,
+        /// Milliseconds left of the wait.
+        left_ms: u64,
+    },
+    /// Nothing holds it back: it is placed when its turn comes, on a heartbeat or in the next pass.
+    Turn,
     /// Some node could hold it, but none has room now.
     NoRoom {
         /// Nodes that would hold it when empty.
@@ -96,6 +145,38 @@ impl Why {
                     r(limit)
                 )
             }
+            Self::ParallelApps {
+                queue,
+                running,
+                limit,
+            } => match queue {
+                Some(queue) => format!(
+                    "{running} applications run in queue {queue} and at most {limit} may (max-parallel-apps)"
+                ),
+                None => format!(
+                    "{running} applications of the user run and at most {limit} may (max-parallel-apps)"
+                ),
+            },
+            Self::NotAccessible { queue, label } => {
+                format!("queue {queue} may not use node label '{label}'")
+            }
+            Self::NoNodesInPartition { label } => {
+                format!("no usable node has node label '{label}'")
+            }
+            Self::Reserved { host, lacks } => {
+                format!("reserved on {host}, which lacks {} more", r(lacks))
+            }
+            Self::HeldForOthers { nodes } => {
+                format!("{nodes} nodes have room, but are reserved for other applications")
+            }
+            Self::GpusFragmented { free, nodes } => format!(
+                "enough GPUs are free in all ({} on {nodes} nodes), but not together on one node",
+                r(free)
+            ),
+            Self::Sharing { label, left_ms } => {
+                format!("shares node label '{label}' in {left_ms} ms at the latest")
+            }
+            Self::Turn => "its turn comes next".to_owned(),
             Self::NoRoom { nodes } => {
                 format!("none of the {nodes} nodes that could hold it has room now")
             }

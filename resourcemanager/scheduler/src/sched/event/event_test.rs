@@ -94,6 +94,20 @@ impl Cluster {
 
     /// An application without a managed ApplicationMaster.
     pub fn app(&mut self, queue: &str, user: &str) -> AppIdx {
+        let app = self.submit(queue, user);
+        self.sched.start_attempt(self.now, app, None);
+        app
+    }
+
+    /// An application whose ApplicationMaster asks for `size`.
+    pub fn managed(&mut self, queue: &str, user: &str, size: Resource) -> AppIdx {
+        let app = self.submit(queue, user);
+        let am = Some((size, LabelIdx::DEFAULT));
+        self.sched.start_attempt(self.now, app, am);
+        app
+    }
+
+    fn submit(&mut self, queue: &str, user: &str) -> AppIdx {
         let app = AppIdx(self.next_app);
         self.next_app += 1;
         let submitted = Submitted {
@@ -106,7 +120,6 @@ impl Cluster {
             priority: None,
         };
         self.sched.submit(app, &submitted).unwrap();
-        self.sched.start_attempt(self.now, app, None);
         app
     }
 

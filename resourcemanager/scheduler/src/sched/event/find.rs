@@ -78,7 +78,12 @@ impl Sched {
 
     /// How close `node` is to where the ask wants to be; `None` where it may not go
     /// (`RegularContainerAllocator.assignContainersOnNode`).
-    pub(super) fn level(&self, app: &App, key: AskKey, node: NodeIdx) -> Option<Locality> {
+    pub(in crate::sched) fn level(
+        &self,
+        app: &App,
+        key: AskKey,
+        node: NodeIdx,
+    ) -> Option<Locality> {
         let (asks, n) = (app.asks.get(key)?, self.nodes.get(node)?);
         if let Some(target) = key.update
             && self.containers.get(target).is_none_or(|c| c.node != node)
@@ -293,7 +298,7 @@ impl Sched {
 
     /// How long an ask waits for something closer before `level` is taken, in milliseconds:
     /// Hadoop's counts of missed nodes, as each of `n` nodes reports once per heartbeat.
-    pub(super) fn wait_ms(&self, asks: &KeyAsks, level: Locality) -> u64 {
+    pub(in crate::sched) fn wait_ms(&self, asks: &KeyAsks, level: Locality) -> u64 {
         if asks.places.is_empty() {
             return 0;
         }

@@ -51,6 +51,16 @@ pub(super) struct Event {
     /// Times at which a wait ends.
     wakes: BTreeSet<Millis>,
     tables: Tables,
+    /// Asks found unplaceable in this pass, and the most before it ends.
+    failed: usize,
+    failed_max: usize,
+}
+
+impl Event {
+    /// The pass noted as many failures as it may.
+    fn is_spent(&self) -> bool {
+        self.failed >= self.failed_max
+    }
 }
 
 impl Sched {
@@ -75,10 +85,14 @@ impl Sched {
         if !self.stirred {
             return false;
         }
+        (self.event.failed, self.event.failed_max) = (0, steps);
         for _ in 0..steps {
             if !self.step(search) {
-                self.stirred = false;
-                return false;
+                self.stirred = self.event.is_spent();
+                return self.stirred;
+            }
+            if self.event.is_spent() {
+                break;
             }
         }
         true

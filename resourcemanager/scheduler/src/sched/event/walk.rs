@@ -122,7 +122,7 @@ impl Sched {
             let limit = self.child_limit(queue, child, limits.limit, limits.blocked, walk.label);
             let mut of_child = Limits::new(limit);
             let found = self.walk_queue(child, &mut of_child, walk);
-            if found.proposal.is_some() {
+            if found.proposal.is_some() || self.event.is_spent() {
                 return found;
             }
             if found.skip == Skip::QueueLimit {
@@ -198,6 +198,9 @@ impl Sched {
                 continue;
             }
             let found = self.walk_app(app, limits, walk);
+            if self.event.is_spent() {
+                return found;
+            }
             if found.proposal.is_some() || found.skip == Skip::QueueLimit {
                 return found;
             }
@@ -378,8 +381,10 @@ impl Sched {
         if walk.mode == Mode::Respect
             && let Some(asks) = self.app_mut(app).and_then(|a| a.asks.get_mut(key))
         {
-            asks.held_all = true;
-            self.touch_app(app);
+            if !std::mem::replace(&mut asks.held_all, true) {
+                self.event.failed += 1;
+                self.touch_app(app);
+            }
         }
         Outcome::Skipped
     }
