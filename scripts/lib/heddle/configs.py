@@ -40,6 +40,8 @@ OWN_FILES = {
         # A JVM reserves far more address space than it uses.
         "yarn.nodemanager.vmem-check-enabled": "false",
         "yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users": "false",
+        # The disk of somebody's machine may be fuller than a cluster's should be.
+        "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.9",
     },
     TYPES: {"yarn.resource-types": "yarn.io/gpu"},
     QUEUES: {
