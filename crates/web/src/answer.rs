@@ -15,14 +15,13 @@ use actix_web::{
 };
 use serde::Serialize;
 
+use crate::xml::document;
+
 /// The query's names and values, in order.
 pub type Pairs = actix_web::web::Query<Vec<(String, String)>>;
 
 const JSON: &str = "application/json;charset=utf-8";
 const XML: &str = "application/xml;charset=utf-8";
-const XML_HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"#;
-/// JAXB's subtypes: the key `type` in JSON, an attribute in XML.
-const SUBTYPES: [&str; 2] = ["capacityScheduler", "capacitySchedulerLeafQueueInfo"];
 
 /// What the caller reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,8 +40,11 @@ impl FromRequest for Format {
         let accept = request.headers().get(header::ACCEPT);
         let accept = accept.map_or("*/*", |value| value.to_str().unwrap_or(""));
         ready(Self::of(accept).ok_or_else(|| {
-            let text = "HTTP 406 Not Acceptable".to_owned();
-            let answer = Self::Json.refuse(StatusCode::NOT_ACCEPTABLE, NOT_ACCEPTABLE, text);
+            let answer = untyped(
+                StatusCode::NOT_ACCEPTABLE,
+                NOT_ACCEPTABLE,
+                "HTTP 406 Not Acceptable",
+            );
             InternalError::from_response("no acceptable format", answer).into()
         }))
     }
@@ -53,7 +55,8 @@ impl FromRequest for Format {
 #[serde(rename_all = "camelCase")]
 struct RemoteException {
     exception: &'static str,
-    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
     java_class_name: &'static str,
 }
 
@@ -65,6 +68,9 @@ const BAD_REQUEST: Class = Class("org.apache.hadoop.yarn.webapp.BadRequestExcept
 const NOT_FOUND: Class = Class("org.apache.hadoop.yarn.webapp.NotFoundException");
 const ILLEGAL_ARGUMENT: Class = Class("java.lang.IllegalArgumentException");
 const NOT_ACCEPTABLE: Class = Class("javax.ws.rs.NotAcceptableException");
+const NOT_ALLOWED: Class = Class("javax.ws.rs.NotAllowedException");
+const NOT_SUPPORTED: Class = Class("javax.ws.rs.NotSupportedException");
+const WEB_APPLICATION: Class = Class("javax.ws.rs.WebApplicationException");
 const RETRIABLE: Class = Class("org.apache.hadoop.ipc.RetriableException");
 
 impl Format {
@@ -112,7 +118,7 @@ impl Format {
     ) -> HttpResponse {
         let text = match self {
             Self::Json => serde_json::to_string(body).map_err(|e| e.to_string()),
-            Self::Xml => xml(root, body).map_err(|e| e.to_string()),
+            Self::Xml => document(root, body).map_err(|e| e.to_string()),
         };
         self.response(status, text)
     }
@@ -140,7 +146,7 @@ impl Format {
     }
 
     /// `RemoteException` of `class`.
-    fn refuse(self, status: StatusCode, class: Class, message: String) -> HttpResponse {
+    fn refuse(self, status: StatusCode, class: Class, message: Option<String>) -> HttpResponse {
         let body = RemoteException {
             exception: class.0.rsplit('.').next().unwrap_or(class.0),
             message,
@@ -151,45 +157,66 @@ impl Format {
 
     /// Hadoop's `BadRequestException`.
     pub fn bad_request(self, message: &str) -> HttpResponse {
-        let message = format!("java.lang.Exception: {message}");
-        self.refuse(StatusCode::BAD_REQUEST, BAD_REQUEST, message)
+        self.refuse(
+            StatusCode::BAD_REQUEST,
+            BAD_REQUEST,
+            Some(message.to_owned()),
+        )
     }
 
     /// Java's `IllegalArgumentException`, which carries no prefix.
     pub fn illegal_argument(self, message: String) -> HttpResponse {
-        self.refuse(StatusCode::BAD_REQUEST, ILLEGAL_ARGUMENT, message)
+        self.refuse(StatusCode::BAD_REQUEST, ILLEGAL_ARGUMENT, Some(message))
+    }
+
+    /// An application id that is none, in the words of `ApplicationId.fromString`.
+    pub fn bad_application_id(self, text: &str) -> HttpResponse {
+        if text.starts_with("application_") {
+            self.bad_request(&format!("Invalid ApplicationId: {text}"))
+        } else {
+            self.bad_request(&format!(
+                "Invalid ApplicationId prefix: {text}. The valid ApplicationId should start with \
+                 prefix application"
+            ))
+        }
+    }
+
+    /// A body that cannot be read: Hadoop says no more than that.
+    pub fn unreadable(self) -> HttpResponse {
+        self.refuse(StatusCode::BAD_REQUEST, WEB_APPLICATION, None)
     }
 
     /// Hadoop's `NotFoundException`.
     pub fn not_found(self, message: &str) -> HttpResponse {
-        let message = format!("java.lang.Exception: {message}");
-        self.refuse(StatusCode::NOT_FOUND, NOT_FOUND, message)
+        self.refuse(StatusCode::NOT_FOUND, NOT_FOUND, Some(message.to_owned()))
     }
 
     /// The daemon cannot answer now; the caller may try again.
     pub fn unavailable(self, message: &str) -> HttpResponse {
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        self.refuse(status, RETRIABLE, message.to_owned())
+        self.refuse(status, RETRIABLE, Some(message.to_owned()))
     }
 }
 
-/// `body` as a document.
-fn xml(root: &'static str, body: &impl Serialize) -> Result<String, quick_xml::SeError> {
-    let mut text = quick_xml::se::to_string_with_root(root, body)?;
-    for subtype in SUBTYPES {
-        // A text cannot look like this: its `<` is escaped.
-        let element = format!("><type>{subtype}</type>");
-        let attribute = format!(
-            r#" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="{subtype}">"#
-        );
-        text = text.replace(&element, &attribute);
-    }
-    // Diagnostics may hold anything; XML cannot.
-    let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
-    let legal = text
-        .chars()
-        .map(|c| if allowed(c) { c } else { '\u{fffd}' });
-    Ok(XML_HEAD.chars().chain(legal).collect())
+/// A refusal that Hadoop's web services answer before they know what the caller reads: JSON,
+/// without a content type.
+fn untyped(status: StatusCode, class: Class, message: &str) -> HttpResponse {
+    let mut answer = Format::Json.refuse(status, class, Some(message.to_owned()));
+    answer.headers_mut().remove(header::CONTENT_TYPE);
+    answer
+}
+
+/// A method that the address does not know: 503 in Hadoop, whose exception mapper has no case
+/// for it.
+pub async fn not_allowed() -> HttpResponse {
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    untyped(status, NOT_ALLOWED, "HTTP 405 Method Not Allowed")
+}
+
+/// A body of a type that is not read: 503 in Hadoop, as [`not_allowed`].
+pub fn not_supported() -> HttpResponse {
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    untyped(status, NOT_SUPPORTED, "HTTP 415 Unsupported Media Type")
 }
 
 #[cfg(test)]

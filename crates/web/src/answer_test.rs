@@ -91,13 +91,13 @@ async fn a_subtype_is_a_key_or_an_attribute() {
 async fn a_refusal_names_the_class_as_hadoop_does() {
     assert_eq!(
         text(Format::Json.not_found("app with id: x not found")).await,
-        r#"{"RemoteException":{"exception":"NotFoundException","message":"java.lang.Exception: app with id: x not found","javaClassName":"org.apache.hadoop.yarn.webapp.NotFoundException"}}"#
+        r#"{"RemoteException":{"exception":"NotFoundException","message":"app with id: x not found","javaClassName":"org.apache.hadoop.yarn.webapp.NotFoundException"}}"#
     );
     let xml = text(Format::Xml.bad_request("limit value must be greater then 0")).await;
     assert!(
         xml.ends_with(
             "<RemoteException><exception>BadRequestException</exception>\
-             <message>java.lang.Exception: limit value must be greater then 0</message>\
+             <message>limit value must be greater then 0</message>\
              <javaClassName>org.apache.hadoop.yarn.webapp.BadRequestException</javaClassName>\
              </RemoteException>"
         ),

@@ -27,6 +27,10 @@ const ALWAYS_SENSITIVE: [&str; 6] = [
 /// What Hadoop shows instead.
 const REDACTED: &str = "<redacted>";
 
+/// Content types of Hadoop's `ConfServlet`.
+const JSON: &str = "application/json;charset=utf-8";
+const XML: &str = "text/xml;charset=utf-8";
+
 /// Parameters of `/conf`.
 #[derive(Deserialize)]
 pub struct Asked {
@@ -72,18 +76,22 @@ pub async fn conf(
 ) -> HttpResponse {
     let accept = request.headers().get(header::ACCEPT);
     let json = accept.is_some_and(|v| v.to_str().is_ok_and(|v| v.contains("json")));
-    show(
-        &conf,
-        asked.name.as_deref().filter(|name| !name.is_empty()),
-        json,
-    )
+    let name = asked.name.as_deref().filter(|name| !name.is_empty());
+    let mut answer = show(&conf, name, json);
+    let kind = header::HeaderValue::from_static(if json { JSON } else { XML });
+    answer.headers_mut().insert(header::CONTENT_TYPE, kind);
+    answer
 }
 
 fn show(conf: &Configuration, name: Option<&str>, json: bool) -> HttpResponse {
     let secrets = Secrets::of(conf);
     let source = |key: &str| {
         let origin = conf.origin(key);
-        origin.map_or_else(|| "default".to_owned(), |o| o.file.to_string())
+        // The name alone, as Hadoop: where the file lies is nobody's business.
+        origin.map_or_else(
+            || "default".to_owned(),
+            |o| o.file.rsplit('/').next().unwrap_or("").to_owned(),
+        )
     };
     let as_json = |(key, value): (_, _)| AsJson {
         key,
@@ -110,10 +118,7 @@ fn show(conf: &Configuration, name: Option<&str>, json: bool) -> HttpResponse {
         }
         (Some(key), _) => {
             let Some(value) = conf.raw(key) else {
-                let text = format!("Property {key} not found");
-                return HttpResponse::NotFound()
-                    .content_type("text/plain; charset=utf-8")
-                    .body(text);
+                return HttpResponse::NotFound().finish();
             };
             if json {
                 let property = as_json((key, value));

@@ -5,10 +5,25 @@
 mod answer;
 mod conf;
 mod html;
+mod jmx;
+mod xml;
 
-pub use answer::{Format, Pairs};
+use actix_web::{Resource, Route, guard, web};
+
+pub use answer::{Format, Pairs, not_allowed, not_supported};
 pub use conf::conf;
 pub use html::escape;
+pub use jmx::{Bean, JmxQuery, answer as jmx_answer};
+
+/// GET, and HEAD, which is answered with the same headers and no body.
+pub fn get() -> Route {
+    web::route().guard(guard::Any(guard::Get()).or(guard::Head()))
+}
+
+/// An address of a REST interface, with and without a slash at its end.
+pub fn rest(path: &str) -> Resource {
+    web::resource([path.to_owned(), format!("{path}/")]).default_service(web::to(not_allowed))
+}
 
 /// Headers of every answer that has not set them itself.
 pub fn default_headers() -> actix_web::middleware::DefaultHeaders {

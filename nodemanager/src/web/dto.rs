@@ -80,17 +80,19 @@ pub(super) struct AppInfo {
     pub containerids: Vec<String>,
 }
 
-/// The list of `NMContainerLogsInfo` of one container.
+/// What is known of the logs of one container: what is on the disk here. One object, as 3.5
+/// writes a list of one.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ContainerLogsList {
-    pub container_logs_info: Vec<ContainerLogs>,
+    pub container_logs_info: ContainerLogs,
 }
 
 /// `NMContainerLogsInfo`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ContainerLogs {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub container_log_info: Vec<ContainerLogFile>,
     pub log_aggregation_type: &'static str,
     pub container_id: String,

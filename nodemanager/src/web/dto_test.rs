@@ -60,7 +60,7 @@ async fn applications_and_logs_have_hadoops_names() {
         r#"{"apps":{"app":[{"id":"application_1_0001","state":"RUNNING","user":"alice","containerids":["container_1_0001_01_000001"]}]}}"#
     );
     let logs = ContainerLogsList {
-        container_logs_info: vec![ContainerLogs {
+        container_logs_info: ContainerLogs {
             container_log_info: vec![ContainerLogFile {
                 file_name: "stderr".to_owned(),
                 file_size: "14".to_owned(),
@@ -69,10 +69,10 @@ async fn applications_and_logs_have_hadoops_names() {
             log_aggregation_type: "LOCAL",
             container_id: "container_1_0001_01_000001".to_owned(),
             node_id: "n:8041".to_owned(),
-        }],
+        },
     };
     assert_eq!(
         text(Format::Json.bare("containerLogsInfoes", &logs)).await,
-        r#"{"containerLogsInfo":[{"containerLogInfo":[{"fileName":"stderr","fileSize":"14","lastModifiedTime":"Thu Jan 01 00:00:00 +0000 1970"}],"logAggregationType":"LOCAL","containerId":"container_1_0001_01_000001","nodeId":"n:8041"}]}"#
+        r#"{"containerLogsInfo":{"containerLogInfo":[{"fileName":"stderr","fileSize":"14","lastModifiedTime":"Thu Jan 01 00:00:00 +0000 1970"}],"logAggregationType":"LOCAL","containerId":"container_1_0001_01_000001","nodeId":"n:8041"}}"#
     );
 }

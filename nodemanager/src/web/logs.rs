@@ -8,6 +8,7 @@ use std::{
     io::{Read, Seek, SeekFrom},
     pin::Pin,
     task::{Context, Poll},
+    time::UNIX_EPOCH,
 };
 
 use actix_web::{
@@ -16,12 +17,13 @@ use actix_web::{
     http::header,
     web::{self, Bytes},
 };
+use nm_core::container::State;
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use yarn_types::ContainerId;
 use yarn_web::escape;
 
-use super::{Site, pages};
+use super::{Site, pages, rest::java_time};
 use crate::exec::{
     account::is_valid_user,
     dirs::{list_logs, open_log},
@@ -31,6 +33,8 @@ use crate::exec::{
 const PAGE_BYTES_MAX: u64 = 4 << 20;
 /// Bytes read at a time for a stream.
 const CHUNK_BYTES: usize = 64 * 1024;
+/// Content type of a log.
+const TEXT: &str = "text/plain; charset=utf-8";
 /// Chunks that wait for a slow reader.
 const CHUNKS_WAITING_MAX: usize = 4;
 
@@ -162,7 +166,7 @@ pub(super) async fn page(
         .get(header::ACCEPT)
         .and_then(|v| v.to_str().ok());
     if accept.is_some_and(|a| a.starts_with("text/plain")) || range.download.is_some() {
-        return stream(log, &range);
+        return stream(log, &range, String::new(), String::new());
     }
     let (start, wanted) = range.of(log.length);
     let length = log.length;
@@ -200,10 +204,48 @@ pub(super) async fn text(
     range: web::Query<Range>,
 ) -> HttpResponse {
     let (id, name) = path.into_inner();
-    match open(&site, &id, &name).await {
-        Ok(log) => stream(log, &range),
-        Err(e) => e.answer(),
-    }
+    let log = match open(&site, &id, &name).await {
+        Ok(log) => log,
+        Err(Missing::Unknown(_)) => {
+            return HttpResponse::NotFound()
+                .content_type(TEXT)
+                .body("HTTP 404 Not Found");
+        }
+        Err(e) => return e.answer(),
+    };
+    let (head, tail) = frame(&site, &id, &name, &log).await;
+    stream(log, &range, head, tail)
+}
+
+/// What Hadoop writes before and behind a log; `yarn logs` prints it as it comes.
+async fn frame(site: &Site, id: &str, name: &str, log: &Log) -> (String, String) {
+    let modified = log.file.metadata().and_then(|meta| meta.modified());
+    let since = modified
+        .ok()
+        .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let since = since.map_or(0, |s| i64::try_from(s.as_millis()).unwrap_or(0));
+    let head = format!(
+        "Container: {id} on {}\nLogAggregationType: LOCAL\n{}\nLogType:{name}\n\
+         LogLastModifiedTime:{}\nLogLength:{}\nLogContents:\n",
+        site.node,
+        "=".repeat(70),
+        java_time(since),
+        log.length,
+    );
+    let runs = match container(id) {
+        Ok(known) => site.inbox.ask(move |nm, _| {
+            let container = nm.container(known);
+            container.is_some_and(|c| c.state() != State::Done)
+        }),
+        Err(_) => return (head, String::new()),
+    };
+    let note = if runs.await.unwrap_or(false) {
+        format!(".This log file belongs to a running container ({id}) and so may not be complete.")
+    } else {
+        String::new()
+    };
+    let tail = format!("End of LogType:{name}{note}\n{}\n\n", "*".repeat(71));
+    (head, tail)
 }
 
 fn read(mut file: File, start: u64, bytes: u64) -> Vec<u8> {
@@ -215,22 +257,32 @@ fn read(mut file: File, start: u64, bytes: u64) -> Vec<u8> {
     text
 }
 
-/// A log of any length, in chunks that wait for the reader.
-fn stream(log: Log, range: &Range) -> HttpResponse {
+/// A log of any length between two texts, in chunks that wait for the reader.
+fn stream(log: Log, range: &Range, head: String, tail: String) -> HttpResponse {
     let (start, bytes) = range.of(log.length);
     let (sender, chunks) = mpsc::channel(CHUNKS_WAITING_MAX);
-    tokio::task::spawn_blocking(move || send(log.file, start, bytes, &sender));
+    let around = [head.len(), tail.len()].map(|len| u64::try_from(len).unwrap_or(0));
+    tokio::task::spawn_blocking(move || {
+        if sender.blocking_send(Ok(Bytes::from(head))).is_ok()
+            && send(log.file, start, bytes, &sender)
+        {
+            // Nobody reads any more when this fails.
+            let _ = sender.blocking_send(Ok(Bytes::from(tail)));
+        }
+    });
+    let bytes = bytes + around.iter().sum::<u64>();
     HttpResponse::Ok()
-        .content_type("text/plain; charset=utf-8")
+        .content_type(TEXT)
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .body(Chunks { chunks, bytes })
 }
 
-fn send(mut file: File, start: u64, bytes: u64, to: &mpsc::Sender<std::io::Result<Bytes>>) {
+/// Whether all of it was sent.
+fn send(mut file: File, start: u64, bytes: u64, to: &mpsc::Sender<std::io::Result<Bytes>>) -> bool {
     let mut left = bytes;
     if let Err(e) = file.seek(SeekFrom::Start(start)) {
         let _ = to.blocking_send(Err(e));
-        return;
+        return false;
     }
     let mut buffer = vec![0; CHUNK_BYTES];
     while left > 0 {
@@ -239,20 +291,19 @@ fn send(mut file: File, start: u64, bytes: u64, to: &mpsc::Sender<std::io::Resul
             .min(CHUNK_BYTES);
         let chunk = match file.read(&mut buffer[..want]) {
             // Cut meanwhile: the reader learns it by the missing bytes.
-            Ok(0) => return,
+            Ok(0) => return false,
             Ok(n) => {
                 left -= u64::try_from(n).unwrap_or(left);
                 Ok(Bytes::copy_from_slice(&buffer[..n]))
             }
             Err(e) => Err(e),
         };
-        if chunk.is_err() {
-            left = 0;
-        }
-        if to.blocking_send(chunk).is_err() {
-            return;
+        let failed = chunk.is_err();
+        if to.blocking_send(chunk).is_err() || failed {
+            return false;
         }
     }
+    true
 }
 
 struct Chunks {

@@ -4,6 +4,7 @@
 //! Must not: change anything.
 
 mod dto;
+mod jmx;
 mod logs;
 mod pages;
 mod resources;
@@ -14,6 +15,7 @@ use std::{net::TcpListener, path::PathBuf, sync::Arc};
 use actix_web::{App, HttpServer, dev::Server, web};
 use yarn_conf::Configuration;
 use yarn_types::{NodeId, Resource, ResourceTypes};
+use yarn_web::{get, rest as at};
 
 use crate::{driver::Inbox, gpu::LastReading, isolation::Guard, settings::MonitorSettings};
 
@@ -77,23 +79,23 @@ pub fn server(site: Site, listener: TcpListener) -> std::io::Result<Server> {
 }
 
 fn routes(config: &mut web::ServiceConfig) {
-    let log = |path: &str| web::resource([path.to_owned(), format!("{path}/")]);
     config
-        .route("/", web::get().to(pages::to_node))
-        .route("/conf", web::get().to(yarn_web::conf))
-        .route("/node", web::get().to(pages::node))
-        .service(log("/node/containerlogs/{id}/{user}").route(web::get().to(logs::list)))
-        .service(log("/node/containerlogs/{id}/{user}/{file}").route(web::get().to(logs::page)))
-        .service(log("/ws/v1/node").route(web::get().to(rest::info)))
-        .service(log("/ws/v1/node/info").route(web::get().to(rest::info)))
-        .service(log("/ws/v1/node/resources/{name}").route(web::get().to(resources::resource)))
-        .service(log("/ws/v1/node/containers").route(web::get().to(rest::containers)))
-        .service(log("/ws/v1/node/containers/{id}").route(web::get().to(rest::container)))
-        .service(log("/ws/v1/node/apps").route(web::get().to(rest::apps)))
-        .service(log("/ws/v1/node/apps/{id}").route(web::get().to(rest::app)))
-        .service(log("/ws/v1/node/containers/{id}/logs").route(web::get().to(rest::container_logs)))
-        .service(log("/ws/v1/node/containers/{id}/logs/{file}").route(web::get().to(logs::text)))
-        .service(log("/ws/v1/node/containerlogs/{id}/{file}").route(web::get().to(logs::text)));
+        .route("/", get().to(pages::to_node))
+        .route("/conf", get().to(yarn_web::conf))
+        .route("/jmx", get().to(jmx::jmx))
+        .route("/node", get().to(pages::node))
+        .service(at("/node/containerlogs/{id}/{user}").route(get().to(logs::list)))
+        .service(at("/node/containerlogs/{id}/{user}/{file}").route(get().to(logs::page)))
+        .service(at("/ws/v1/node").route(get().to(rest::info)))
+        .service(at("/ws/v1/node/info").route(get().to(rest::info)))
+        .service(at("/ws/v1/node/resources/{name}").route(get().to(resources::resource)))
+        .service(at("/ws/v1/node/containers").route(get().to(rest::containers)))
+        .service(at("/ws/v1/node/containers/{id}").route(get().to(rest::container)))
+        .service(at("/ws/v1/node/apps").route(get().to(rest::apps)))
+        .service(at("/ws/v1/node/apps/{id}").route(get().to(rest::app)))
+        .service(at("/ws/v1/node/containers/{id}/logs").route(get().to(rest::container_logs)))
+        .service(at("/ws/v1/node/containers/{id}/logs/{file}").route(get().to(logs::text)))
+        .service(at("/ws/v1/node/containerlogs/{id}/{file}").route(get().to(logs::text)));
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ struct GpuResource {
     gpu_device_information: Information,
     total_gpu_devices: Vec<Device>,
     assigned_gpu_devices: Vec<Device>,
+    /// Not Hadoop's: how containers are kept from devices of others, or why they cannot be.
+    gpu_isolation: String,
 }
 
 /// `GpuDeviceInformation`.
@@ -51,14 +53,21 @@ struct Device {
     dirty: Option<String>,
 }
 
-/// An unknown plugin: `NMResourceInfo` without anything.
+/// A plugin that is unknown or off: `NMResourceInfo`, which has no fields.
 #[derive(Serialize)]
-struct Nothing {}
+#[serde(rename_all = "camelCase")]
+struct NoResource {
+    /// Not Hadoop's: why nothing is known of GPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu_isolation: Option<String>,
+}
 
 /// GET `/ws/v1/node/resources/{name}`.
 pub(super) async fn resource(site: web::Data<Site>, name: web::Path<String>) -> HttpResponse {
+    let gpu_isolation = site.guard.state().to_string();
     if *name != GPU || !site.manages_gpus {
-        return HttpResponse::Ok().json(Nothing {});
+        let gpu_isolation = (*name == GPU).then_some(gpu_isolation);
+        return HttpResponse::Ok().json(NoResource { gpu_isolation });
     }
     let all = site.inbox.ask(|nm, _| {
         let devices = nm.gpus().into_iter().flat_map(nm_core::gpu::Gpus::devices);
@@ -96,6 +105,7 @@ pub(super) async fn resource(site: web::Data<Site>, name: web::Path<String>) -> 
             .filter(|(_, holder)| holder.is_some())
             .map(|(r, holder)| device(&r.device, *holder, None))
             .collect(),
+        gpu_isolation,
     })
 }
 

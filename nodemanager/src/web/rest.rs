@@ -126,16 +126,14 @@ pub(super) async fn container_logs(
     let node_id = site.node.to_string();
     let files = web::block(move || log_files(&site, known)).await;
     let container_log_info = files.unwrap_or_default();
-    if container_log_info.is_empty() {
-        return format.not_found(&format!("Cannot find the logs of the container {id}"));
-    }
+    // A container that is not known has no files, here as in Hadoop.
     let list = ContainerLogsList {
-        container_logs_info: vec![ContainerLogs {
+        container_logs_info: ContainerLogs {
             container_log_info,
             log_aggregation_type: "LOCAL",
             container_id: known.to_string(),
             node_id,
-        }],
+        },
     };
     format.bare("containerLogsInfoes", &list)
 }
@@ -157,7 +155,7 @@ fn log_files(site: &Site, id: ContainerId) -> Vec<ContainerLogFile> {
 }
 
 /// `EEE MMM dd HH:mm:ss Z yyyy`, as Hadoop's `Times.format`, in UTC.
-fn java_time(wall_ms: i64) -> String {
+pub(super) fn java_time(wall_ms: i64) -> String {
     const MONTHS: [&str; 12] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ];
@@ -228,7 +226,7 @@ pub(super) async fn app(
     id: web::Path<String>,
 ) -> HttpResponse {
     let Ok(known) = id.parse::<ApplicationId>() else {
-        return format.bad_request(&format!("Invalid ApplicationId: {id}"));
+        return format.bad_application_id(&id);
     };
     let found = site.inbox.ask(move |nm, _| {
         let mut apps = nm.apps();

@@ -22,7 +22,7 @@ use yarn_web::{Format, Pairs};
 
 use super::{
     State, busy, dto,
-    filter::{BadQuery, Deselected, Filter},
+    filter::{self, BadQuery, Deselected, Filter},
 };
 use crate::{
     driver::{Refusal, wall_ms},
@@ -33,7 +33,7 @@ use crate::{
 pub(super) const STATIC_USER: &str = "dr.who";
 
 fn bad_id(format: Format, text: &str) -> HttpResponse {
-    format.bad_request(&format!("Invalid ApplicationId: {text}"))
+    format.bad_application_id(text)
 }
 
 fn not_found(format: Format, id: ApplicationId) -> HttpResponse {
@@ -74,6 +74,48 @@ pub(super) async fn apps(state: Data<State>, format: Format, query: Pairs) -> Ht
     let app = shown.iter().zip(&attempts);
     let app = app.map(|(app, a)| app_dto(&state, app, a.as_ref(), filter.deselected));
     format.ok("apps", &dto::Apps { app: app.collect() })
+}
+
+/// GET `/appstatistics`: how many applications are in each state, of one type when one is named.
+pub(super) async fn statistics(state: Data<State>, format: Format, query: Pairs) -> HttpResponse {
+    let asked = |name: &str| -> String {
+        let values = query.iter().filter(|(key, _)| key == name);
+        values.map(|(_, v)| &**v).collect::<Vec<_>>().join(",")
+    };
+    let mut types: Vec<String> = filter::list(&asked("applicationTypes"))
+        .map(str::to_lowercase)
+        .collect();
+    types.dedup();
+    if types.len() > 1 {
+        return format.bad_request(&format!(
+            "# of applicationTypes = {}, we temporarily support at most one applicationType",
+            types.len()
+        ));
+    }
+    let states = match filter::states(&asked("states")) {
+        Ok(states) if states.is_empty() => ApplicationState::ALL.to_vec(),
+        Ok(states) => states,
+        Err(bad) => return refused(format, bad),
+    };
+    let Some(view) = state.context.driver.view().await else {
+        return busy(format);
+    };
+    let kind = types.pop();
+    let of_kind = |app: &AppReport| {
+        let kind = kind.as_ref();
+        kind.is_none_or(|kind| app.application_type.eq_ignore_ascii_case(kind))
+    };
+    let item = |state: ApplicationState| dto::StatItem {
+        state: state.as_str(),
+        kind: kind.clone().unwrap_or_else(|| "*".to_owned()),
+        count: view
+            .apps
+            .iter()
+            .filter(|app| app.state == state && of_kind(app))
+            .count(),
+    };
+    let stat_item = states.into_iter().map(item).collect();
+    format.ok("appStatInfo", &dto::AppStatistics { stat_item })
 }
 
 /// GET `/apps/{app}`.
@@ -167,7 +209,8 @@ pub(super) async fn put_state(
     };
     let target = match read_state(&request, &body) {
         Ok(target) => target,
-        Err(text) => return format.bad_request(&text),
+        Err(Unread::Type) => return yarn_web::not_supported(),
+        Err(Unread::Body) => return format.unreadable(),
     };
     let app = match state.ask(move |rm| rm.app(id)).await {
         None => return busy(format),
@@ -188,9 +231,8 @@ pub(super) async fn put_state(
     let kill = ClientRequest::Kill {
         app: id,
         user: user.into(),
-        peer: request
-            .peer_addr()
-            .map_or_else(String::new, |at| at.ip().to_string()),
+        // Hadoop knows the address of RPC callers alone.
+        peer: String::new(),
         diagnostics,
     };
     let done = match send(&state, kill).await {
@@ -218,15 +260,25 @@ pub(super) async fn put_state(
     answer
 }
 
+/// Why a body says nothing.
+enum Unread {
+    /// It is neither JSON nor XML.
+    Type,
+    /// It is not what its type says.
+    Body,
+}
+
 /// The body, in the format that its header names.
-fn read_state(request: &HttpRequest, body: &Bytes) -> Result<dto::AppState, String> {
+fn read_state(request: &HttpRequest, body: &Bytes) -> Result<dto::AppState, Unread> {
     let kind = request.headers().get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("");
     if kind.starts_with("application/xml") {
-        let text = std::str::from_utf8(body).map_err(|e| e.to_string())?;
-        quick_xml::de::from_str(text).map_err(|e| e.to_string())
+        let text = std::str::from_utf8(body).map_err(|_| Unread::Body)?;
+        quick_xml::de::from_str(text).map_err(|_| Unread::Body)
+    } else if kind.is_empty() || kind.starts_with("application/json") {
+        serde_json::from_slice(body).map_err(|_| Unread::Body)
     } else {
-        serde_json::from_slice(body).map_err(|e| e.to_string())
+        Err(Unread::Type)
     }
 }
 
@@ -266,6 +318,7 @@ fn attempt_dto(app: &AppReport, attempt: &AttemptReport) -> dto::AppAttempt {
         blacklisted_nodes: "",
         nodes_blacklisted_by_system: "",
         app_attempt_id: attempt.id.to_string(),
+        export_ports: "null",
         app_attempt_state: attempt.state.as_str(),
     }
 }
@@ -278,7 +331,14 @@ fn app_dto(
 ) -> dto::App {
     let live = !app.state.is_final();
     let urls = app_urls(&state.context, app);
-    let registered = urls.original != "N/A";
+    let waiting = matches!(
+        app.state,
+        ApplicationState::New
+            | ApplicationState::NewSaving
+            | ApplicationState::Submitted
+            | ApplicationState::Accepted
+    );
+    let registered = !waiting && urls.tracking != "N/A";
     let am_node = attempt.and_then(|a| a.am_node.as_ref());
     let logs = attempt.and_then(|a| Some((a.am_container?, a.am_node.as_ref()?)));
     let types = state.context.spellings.of(app.id);
@@ -344,9 +404,12 @@ fn app_dto(
         },
         unmanaged_application: app.unmanaged,
         app_node_label_expression: label(&app.label).filter(|_| !without.app_label),
-        am_node_label_expression: label(&app.am_label).filter(|_| !without.am_label),
-        resource_info: (live && attempt.is_some() && !without.resource_info)
-            .then(|| usages(app, &types)),
+        // That of the ask for its container, which is empty where none was given.
+        am_node_label_expression: (!app.unmanaged && !without.am_label)
+            .then(|| app.am_label.clone().unwrap_or_default()),
+        resource_info: attempt
+            .filter(|_| live && !without.resource_info)
+            .map(|attempt| usages(app, attempt, &types)),
         timeouts: (!without.timeouts).then(no_lifetime),
     }
 }
@@ -362,16 +425,21 @@ fn seconds_map(seconds: Resource, types: &ResourceTypes) -> dto::EntryMap {
     }
 }
 
-fn usages(app: &AppReport, types: &ResourceTypes) -> dto::ResourceUsages {
+fn usages(app: &AppReport, attempt: &AttemptReport, types: &ResourceTypes) -> dto::ResourceUsages {
     let info = |amounts| dto::ResourceInfo::of(amounts, types);
+    let am_used = attempt
+        .am_container
+        .map_or(Resource::ZERO, |_| app.am_resource);
     dto::ResourceUsages {
         resource_usages_by_partition: vec![dto::ResourceUsage {
             partition_name: "",
             used: info(app.used),
             reserved: info(Resource::ZERO),
             pending: info(app.pending),
-            am_used: None,
-            am_limit: None,
+            am_used: Some(info(am_used)),
+            // Limits are those of queues and users.
+            am_limit: Some(info(Resource::ZERO)),
+            user_am_limit: Some(info(Resource::ZERO)),
         }],
     }
 }

@@ -161,6 +161,26 @@ pub(super) struct AppState {
     pub diagnostics: Option<String>,
 }
 
+/// `ApplicationStatisticsInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AppStatistics {
+    pub stat_item: Vec<StatItem>,
+}
+
+/// `StatisticsItemInfo`.
+#[derive(Serialize)]
+pub(super) struct StatItem {
+    pub state: &'static str,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub count: usize,
+}
+
+/// An object of Hadoop's in which nothing is, or nothing that is built yet.
+#[derive(Serialize)]
+pub(super) struct Nothing {}
+
 /// `AppAttemptsInfo`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -183,6 +203,8 @@ pub(super) struct AppAttempt {
     pub blacklisted_nodes: &'static str,
     pub nodes_blacklisted_by_system: &'static str,
     pub app_attempt_id: String,
+    /// The text `null` where a container opens no ports.
+    pub export_ports: &'static str,
     pub app_attempt_state: &'static str,
 }
 
@@ -206,6 +228,8 @@ pub(super) struct ResourceUsage {
     pub am_used: Option<ResourceInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub am_limit: Option<ResourceInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_am_limit: Option<ResourceInfo>,
 }
 
 /// `ResourceInfo`: a vector of amounts in units of the wire.
@@ -247,7 +271,11 @@ impl ResourceInfo {
             name: t.name.clone(),
             resource_type: "COUNTABLE",
             units: t.units.clone(),
-            value: types.wire(lane, amounts),
+            value: match amounts.0.get(lane) {
+                // No bound, whatever the unit.
+                Some(&i64::MAX) => i64::MAX,
+                _ => types.wire(lane, amounts),
+            },
         };
         Self {
             memory: amounts.memory_mb(),
@@ -256,6 +284,20 @@ impl ResourceInfo {
                 resource_information: types.iter().enumerate().map(one).collect(),
             },
         }
+    }
+}
+
+impl ResourceInfo {
+    /// Nothing, as it stands where nothing is configured (`Resources.none`): with the least and
+    /// the most of each type.
+    pub fn not_configured(types: &ResourceTypes) -> Self {
+        let mut none = Self::of(Resource::ZERO, types);
+        let all = none.resource_informations.resource_information.iter_mut();
+        for (one, t) in all.zip(types.iter()) {
+            one.minimum_allocation = t.minimum_allocation;
+            one.maximum_allocation = t.maximum_allocation;
+        }
+        none
     }
 }
 
@@ -291,11 +333,13 @@ pub(super) struct Node {
     pub used_memory_opport_gb: i64,
     pub used_virtual_cores_opport: i64,
     pub num_queued_containers: u32,
+    pub allocation_tags: Nothing,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_resource: Option<ResourceInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_resource: Option<ResourceInfo>,
     pub total_resource: ResourceInfo,
+    pub node_attributes_info: Nothing,
 }
 
 /// How Hadoop writes a map of numbers.

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::dto::{ResourceInfo, ResourceUsages};
+use super::dto::{Nothing, ResourceInfo, ResourceUsages};
 
 /// `SchedulerTypeInfo`.
 #[derive(Serialize)]
@@ -26,6 +26,7 @@ pub(super) struct CapacityScheduler {
     pub max_capacity: f32,
     pub weight: f32,
     pub normalized_weight: f32,
+    pub queue_capacity_vector_info: CapacityVector,
     pub queue_name: String,
     pub queue_path: String,
     pub max_parallel_apps: i32,
@@ -40,6 +41,8 @@ pub(super) struct CapacityScheduler {
     pub queue_type: &'static str,
     pub creation_method: &'static str,
     pub auto_creation_eligibility: &'static str,
+    #[serde(flatten)]
+    pub templates: Templates,
 }
 
 /// `CapacitySchedulerQueueInfoList`.
@@ -85,10 +88,14 @@ pub(super) struct Queue {
     pub queue_priority: i32,
     pub ordering_policy_info: &'static str,
     pub auto_create_child_queue_enabled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaf_queue_template: Option<Nothing>,
     pub mode: &'static str,
     pub queue_type: &'static str,
     pub creation_method: &'static str,
     pub auto_creation_eligibility: &'static str,
+    #[serde(flatten)]
+    pub templates: Templates,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub num_active_applications: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,6 +104,8 @@ pub(super) struct Queue {
     pub num_containers: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_applications: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_applications_per_user: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_limit: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,6 +120,37 @@ pub(super) struct Queue {
     pub intra_queue_preemption_disabled: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_auto_created_leaf_queue: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_priority: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_application_lifetime: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_application_lifetime: Option<i64>,
+}
+
+/// What created queues begin with; queues are not created by themselves yet.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Templates {
+    pub auto_queue_template_properties: Nothing,
+    pub auto_queue_parent_template_properties: Nothing,
+    pub auto_queue_leaf_template_properties: Nothing,
+}
+
+/// `QueueCapacityVectorInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CapacityVector {
+    pub configured_capacity_vector: String,
+    pub capacity_vector_entries: Vec<CapacityVectorEntry>,
+}
+
+/// `QueueCapacityVectorEntryInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CapacityVectorEntry {
+    pub resource_name: String,
+    pub resource_value: String,
 }
 
 /// `QueueCapacitiesInfo`.
@@ -126,6 +166,7 @@ pub(super) struct Capacities {
 pub(super) struct Capacity {
     /// Empty: labels are not built yet.
     pub partition_name: &'static str,
+    pub queue_capacity_vector_info: CapacityVector,
     pub capacity: f32,
     pub used_capacity: f32,
     pub max_capacity: f32,
@@ -134,6 +175,8 @@ pub(super) struct Capacity {
     pub absolute_max_capacity: f32,
     pub weight: f32,
     pub normalized_weight: f32,
+    pub configured_min_resource: ResourceInfo,
+    pub configured_max_resource: ResourceInfo,
     pub effective_min_resource: ResourceInfo,
     pub effective_max_resource: ResourceInfo,
 }

@@ -46,12 +46,13 @@ async fn an_attempt_has_hadoops_names() {
             blacklisted_nodes: "",
             nodes_blacklisted_by_system: "",
             app_attempt_id: "appattempt_1_0001_000001".to_owned(),
+            export_ports: "null",
             app_attempt_state: "RUNNING",
         }],
     };
     assert_eq!(
         text(Format::Json.ok("appAttempts", &attempts)).await,
-        r#"{"appAttempts":{"appAttempt":[{"id":1,"startTime":5,"finishedTime":0,"containerId":"container_1_0001_01_000001","nodeHttpAddress":"n:8042","nodeId":"n:8041","logsLink":"http://n:8042/x","blacklistedNodes":"","nodesBlacklistedBySystem":"","appAttemptId":"appattempt_1_0001_000001","appAttemptState":"RUNNING"}]}}"#
+        r#"{"appAttempts":{"appAttempt":[{"id":1,"startTime":5,"finishedTime":0,"containerId":"container_1_0001_01_000001","nodeHttpAddress":"n:8042","nodeId":"n:8041","logsLink":"http://n:8042/x","blacklistedNodes":"","nodesBlacklistedBySystem":"","appAttemptId":"appattempt_1_0001_000001","exportPorts":"null","appAttemptState":"RUNNING"}]}}"#
     );
 }
 

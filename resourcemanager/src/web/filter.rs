@@ -88,7 +88,7 @@ fn number(key: &str, text: &str) -> Result<i64, BadQuery> {
 }
 
 /// The parts of a comma list, without blanks.
-fn list(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn list(text: &str) -> impl Iterator<Item = &str> {
     text.split(',')
         .map(str::trim)
         .filter(|part| !part.is_empty())
@@ -98,6 +98,26 @@ fn list(text: &str) -> impl Iterator<Item = &str> {
 fn all_states() -> String {
     let names = ApplicationState::ALL.iter().map(|s| s.as_str());
     format!("[{}]", names.collect::<Vec<_>>().join(", "))
+}
+
+/// A comma list of states, whatever their case, each once.
+///
+/// # Errors
+/// There is no such state.
+pub(super) fn states(text: &str) -> Result<Vec<ApplicationState>, BadQuery> {
+    let mut states = Vec::new();
+    for name in list(text) {
+        let state = ApplicationState::parse(&name.to_ascii_uppercase()).ok_or_else(|| {
+            BadQuery::BadRequest(format!(
+                "Invalid application-state {name} specified. It should be one of {}",
+                all_states()
+            ))
+        })?;
+        if !states.contains(&state) {
+            states.push(state);
+        }
+    }
+    Ok(states)
 }
 
 impl Filter {
@@ -152,15 +172,7 @@ impl Filter {
     }
 
     fn add_states(&mut self, value: &str) -> Result<(), BadQuery> {
-        for name in list(value) {
-            let state = ApplicationState::parse(&name.to_ascii_uppercase()).ok_or_else(|| {
-                BadQuery::BadRequest(format!(
-                    "Invalid application-state {name} specified. It should be one of {}",
-                    all_states()
-                ))
-            })?;
-            self.states.push(state);
-        }
+        self.states.extend(states(value)?);
         Ok(())
     }
 

@@ -24,7 +24,7 @@ use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, web};
 use rm_core::Rm;
 use tokio::sync::oneshot;
 use yarn_conf::Configuration;
-use yarn_web::Format;
+use yarn_web::{Format, get, rest as at};
 
 use crate::rpc::Context;
 
@@ -72,38 +72,36 @@ pub struct Web {
 
 /// Every address that is served.
 fn routes(config: &mut web::ServiceConfig) {
-    // With and without a slash at the end.
-    let both = |path: &str| web::resource([path.to_owned(), format!("{path}/")]);
     config
-        .service(both("/ws/v1/cluster").route(web::get().to(rest::info)))
-        .service(both("/ws/v1/cluster/info").route(web::get().to(rest::info)))
-        .service(both("/ws/v1/cluster/metrics").route(web::get().to(rest::metrics)))
-        .service(both("/ws/v1/cluster/scheduler").route(web::get().to(scheduler::scheduler)))
-        .service(both("/ws/v1/cluster/apps").route(web::get().to(apps::apps)))
-        .service(both("/ws/v1/cluster/apps/{app}").route(web::get().to(apps::app)))
-        .service(both("/ws/v1/cluster/apps/{app}/appattempts").route(web::get().to(apps::attempts)))
+        .service(at("/ws/v1/cluster").route(get().to(rest::info)))
+        .service(at("/ws/v1/cluster/info").route(get().to(rest::info)))
+        .service(at("/ws/v1/cluster/metrics").route(get().to(rest::metrics)))
+        .service(at("/ws/v1/cluster/scheduler").route(get().to(scheduler::scheduler)))
+        .service(at("/ws/v1/cluster/apps").route(get().to(apps::apps)))
+        .service(at("/ws/v1/cluster/apps/{app}").route(get().to(apps::app)))
+        .service(at("/ws/v1/cluster/apps/{app}/appattempts").route(get().to(apps::attempts)))
         .service(
-            both("/ws/v1/cluster/apps/{app}/state")
-                .route(web::get().to(apps::state_of))
+            at("/ws/v1/cluster/apps/{app}/state")
+                .route(get().to(apps::state_of))
                 .route(web::put().to(apps::put_state)),
         )
-        .service(both("/ws/v1/cluster/nodes").route(web::get().to(rest::nodes)))
-        .service(both("/ws/v1/cluster/nodes/{node}").route(web::get().to(rest::node)))
-        .route("/jmx", web::get().to(servlets::jmx))
-        .route("/conf", web::get().to(yarn_web::conf))
-        .route("/isActive", web::get().to(servlets::is_active))
+        .service(at("/ws/v1/cluster/appstatistics").route(get().to(apps::statistics)))
+        .service(at("/ws/v1/cluster/nodes").route(get().to(rest::nodes)))
+        .service(at("/ws/v1/cluster/nodes/{node}").route(get().to(rest::node)))
+        .route("/jmx", get().to(servlets::jmx))
+        .route("/conf", get().to(yarn_web::conf))
+        .route("/isActive", get().to(servlets::is_active))
         .service(
             web::resource("/proxy/{path:.*}")
-                .route(web::get().to(proxy::proxy))
-                .route(web::head().to(proxy::proxy))
+                .route(get().to(proxy::proxy))
                 .route(web::post().to(proxy::proxy))
                 .route(web::put().to(proxy::proxy)),
         )
-        .route("/", web::get().to(pages::root))
-        .route("/cluster", web::get().to(overview::overview))
-        .route("/cluster/apps", web::get().to(overview::overview))
-        .route("/cluster/nodes", web::get().to(pages::nodes))
-        .route("/cluster/app/{app}", web::get().to(pages::app));
+        .route("/", get().to(pages::root))
+        .route("/cluster", get().to(overview::overview))
+        .route("/cluster/apps", get().to(overview::overview))
+        .route("/cluster/nodes", get().to(pages::nodes))
+        .route("/cluster/app/{app}", get().to(pages::app));
 }
 
 /// The server itself; `tell` gets its handle once it runs.

@@ -28,7 +28,9 @@ pub(super) async fn info(state: Data<State>, format: Format) -> HttpResponse {
         hadoop_version: HADOOP_VERSION,
         hadoop_build_version: build,
         hadoop_version_built_on: "",
-        ha_zoo_keeper_connection_state: "ResourceManager HA is not enabled.",
+        // What stock Hadoop says where HA is off.
+        ha_zoo_keeper_connection_state: "Could not find leader elector. Verify both HA and \
+                                         automatic failover are enabled.",
     };
     format.ok("clusterInfo", &info)
 }
@@ -80,7 +82,7 @@ pub(super) async fn metrics(state: Data<State>, format: Format) -> HttpResponse 
         utilized_mb_percent: 0,
         utilized_virtual_cores_percent: 0,
         // Hadoop's value while nobody measures it.
-        rm_scheduler_busy_percent: -1,
+        rm_scheduler_busy_percent: 0,
         total_nodes: m.nodes.iter().sum::<u32>() - nodes(NodeState::New),
         lost_nodes: nodes(NodeState::Lost),
         unhealthy_nodes: nodes(NodeState::Unhealthy),
@@ -126,9 +128,9 @@ pub(super) async fn nodes(state: Data<State>, format: Format, query: Pairs) -> H
 
 /// GET `/nodes/{host:port}`.
 pub(super) async fn node(state: Data<State>, format: Format, path: Path<String>) -> HttpResponse {
-    let Some(id) = node_id(&path) else {
-        let text = format!("Invalid NodeId [{path}]. Expected host:port");
-        return format.illegal_argument(text);
+    let id = match node_id(&path) {
+        Ok(id) => id,
+        Err(text) => return format.illegal_argument(text),
     };
     let found = state.ask(move |rm| rm.node(&id)).await;
     match found {
@@ -138,9 +140,15 @@ pub(super) async fn node(state: Data<State>, format: Format, path: Path<String>)
     }
 }
 
-fn node_id(text: &str) -> Option<NodeId> {
-    let (host, port) = text.rsplit_once(':')?;
-    (!host.is_empty()).then_some(NodeId::new(host, port.parse().ok()?))
+/// The id, or why there is none in the words of `NodeId.fromString`.
+fn node_id(text: &str) -> Result<NodeId, String> {
+    match text.rsplit_once(':').filter(|(host, _)| !host.is_empty()) {
+        Some((host, port)) => port
+            .parse()
+            .map(|port| NodeId::new(host, port))
+            .map_err(|_| format!("For input string: \"{port}\"")),
+        None => Err(format!("Invalid NodeId [{text}]. Expected host:port")),
+    }
 }
 
 fn node_dto(state: &State, node: &NodeReport) -> dto::Node {
@@ -178,8 +186,10 @@ fn node_dto(state: &State, node: &NodeReport) -> dto::Node {
         used_memory_opport_gb: 0,
         used_virtual_cores_opport: 0,
         num_queued_containers: 0,
+        allocation_tags: dto::Nothing {},
         used_resource: here.then(|| info(used)),
         available_resource: here.then(|| info(available)),
         total_resource: info(node.total),
+        node_attributes_info: dto::Nothing {},
     }
 }

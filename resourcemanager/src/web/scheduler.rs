@@ -9,8 +9,11 @@ use yarn_web::Format;
 
 use super::{
     State, busy,
-    dto::{ResourceInfo, ResourceUsage, ResourceUsages},
-    dto_queues::{Capacities, Capacity, CapacityScheduler, Queue, Queues, Scheduler},
+    dto::{Nothing, ResourceInfo, ResourceUsage, ResourceUsages},
+    dto_queues::{
+        Capacities, Capacity, CapacityScheduler, CapacityVector, CapacityVectorEntry, Queue,
+        Queues, Scheduler, Templates,
+    },
     is_within,
 };
 
@@ -55,6 +58,31 @@ fn maximum(share: f32) -> f32 {
     }
 }
 
+fn no_templates() -> Templates {
+    Templates {
+        auto_queue_template_properties: Nothing {},
+        auto_queue_parent_template_properties: Nothing {},
+        auto_queue_leaf_template_properties: Nothing {},
+    }
+}
+
+/// `AbstractLeafQueue`: the user limit of the most applications, within them.
+fn applications_per_user(queue: &QueueReport) -> u32 {
+    let factor = f64::from(queue.user_limit_factor);
+    if factor < 0.0 {
+        return queue.max_applications;
+    }
+    let limit = f64::from(queue.user_limit_percent) / 100.0;
+    let most = f64::from(queue.max_applications) * limit * factor;
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "Java's cast: towards zero, saturating"
+    )]
+    let most = most as u32;
+    most.min(queue.max_applications)
+}
+
 impl Tree<'_> {
     fn scheduler(&self, root: &QueueReport) -> Scheduler {
         Scheduler {
@@ -65,6 +93,7 @@ impl Tree<'_> {
                 max_capacity: maximum(root.maximum_capacity),
                 weight: NOT_WEIGHTED,
                 normalized_weight: 0.0,
+                queue_capacity_vector_info: self.vector(root),
                 queue_name: root.name.clone(),
                 queue_path: root.path.clone(),
                 max_parallel_apps: i32::MAX,
@@ -78,6 +107,7 @@ impl Tree<'_> {
                 queue_type: "parent",
                 creation_method: "static",
                 auto_creation_eligibility: "off",
+                templates: no_templates(),
             },
         }
     }
@@ -148,14 +178,17 @@ impl Tree<'_> {
             queue_priority: 0,
             ordering_policy_info: if leaf { "fifo" } else { "utilization" },
             auto_create_child_queue_enabled: false,
+            leaf_queue_template: leaf.then_some(Nothing {}),
             mode: "percentage",
             queue_type: if leaf { "leaf" } else { "parent" },
             creation_method: "static",
             auto_creation_eligibility: "off",
+            templates: no_templates(),
             num_active_applications: leaf.then_some(queue.active_apps),
             num_pending_applications: leaf.then_some(queue.pending_apps),
             num_containers: leaf.then_some(queue.containers),
             max_applications: leaf.then_some(queue.max_applications),
+            max_applications_per_user: leaf.then(|| applications_per_user(queue)),
             user_limit: leaf.then_some(queue.user_limit_percent),
             user_limit_factor: leaf.then_some(queue.user_limit_factor),
             am_resource_limit: leaf.then(|| self.info(queue.am_limit)),
@@ -164,6 +197,10 @@ impl Tree<'_> {
             preemption_disabled: leaf.then_some(true),
             intra_queue_preemption_disabled: leaf.then_some(true),
             is_auto_created_leaf_queue: leaf.then_some(false),
+            default_priority: leaf.then_some(0),
+            // No lifetime ends an application.
+            max_application_lifetime: leaf.then_some(-1),
+            default_application_lifetime: leaf.then_some(-1),
         }
     }
 
@@ -171,6 +208,7 @@ impl Tree<'_> {
         Capacities {
             queue_capacities_by_partition: vec![Capacity {
                 partition_name: "",
+                queue_capacity_vector_info: self.vector(queue),
                 capacity: percent(queue.capacity),
                 used_capacity: percent(queue.used_capacity),
                 max_capacity: maximum(queue.maximum_capacity),
@@ -179,9 +217,28 @@ impl Tree<'_> {
                 absolute_max_capacity: absolute(queue.absolute_maximum_capacity),
                 weight: NOT_WEIGHTED,
                 normalized_weight: 0.0,
+                // Shares are percentages, so no amount is configured.
+                configured_min_resource: ResourceInfo::not_configured(self.types),
+                configured_max_resource: ResourceInfo::not_configured(self.types),
                 effective_min_resource: self.info(queue.guaranteed),
                 effective_max_resource: self.info(queue.maximum),
             }],
+        }
+    }
+
+    /// The share, once for each type.
+    fn vector(&self, queue: &QueueReport) -> CapacityVector {
+        let share = format!("{:?}%", percent(queue.capacity));
+        let names = || self.types.iter().map(|t| t.name.clone());
+        let parts: Vec<_> = names().map(|name| format!("{name}={share}")).collect();
+        CapacityVector {
+            configured_capacity_vector: format!("[{}]", parts.join(",")),
+            capacity_vector_entries: names()
+                .map(|resource_name| CapacityVectorEntry {
+                    resource_name,
+                    resource_value: share.clone(),
+                })
+                .collect(),
         }
     }
 
@@ -195,6 +252,7 @@ impl Tree<'_> {
                 pending: self.info(queue.pending),
                 am_used: queue.is_leaf.then(|| self.info(queue.am_used)),
                 am_limit: queue.is_leaf.then(|| self.info(queue.am_limit)),
+                user_am_limit: None,
             }],
         }
     }

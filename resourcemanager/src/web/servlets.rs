@@ -2,47 +2,24 @@
 //! May touch: the core's read model.
 //! Must not: show a number that nobody measures.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::fmt::Write as _;
 
 use actix_web::{
     HttpResponse,
-    http::{StatusCode, header},
     web::{Data, Query},
 };
 use rm_core::view::{QueueReport, View};
-use serde::Serialize;
 use serde_json::Value;
 use yarn_types::{NodeState, Resource, ResourceTypes};
+use yarn_web::{Bean, JmxQuery, jmx_answer};
 
 use super::{State, is_within};
 
 /// GET `/isActive`: this RM is the only one, so it is.
 pub(super) async fn is_active() -> HttpResponse {
-    HttpResponse::Ok().finish()
-}
-
-/// An MBean: its name, then its attributes by name.
-#[derive(Serialize)]
-struct Bean {
-    name: String,
-    #[serde(rename = "modelerType")]
-    modeler_type: String,
-    #[serde(flatten)]
-    attributes: BTreeMap<String, Value>,
-}
-
-#[derive(Serialize)]
-struct Beans {
-    beans: Vec<Bean>,
-}
-
-/// Parameters of `/jmx`.
-#[derive(serde::Deserialize)]
-pub(super) struct JmxQuery {
-    /// Pattern of names.
-    qry: Option<String>,
-    /// `bean::attribute`.
-    get: Option<String>,
+    HttpResponse::Ok()
+        .content_type("text/plain;charset=utf-8")
+        .body("I am Active!")
 }
 
 /// GET `/jmx`.
@@ -50,103 +27,22 @@ pub(super) async fn jmx(state: Data<State>, query: Query<JmxQuery>) -> HttpRespo
     let Some(view) = state.context.driver.view().await else {
         return HttpResponse::ServiceUnavailable().finish();
     };
-    let mut beans = beans(&view, &state.context.types);
-    let mut status = StatusCode::OK;
-    if let Some(get) = &query.get {
-        let Some((name, attribute)) = get.split_once("::").filter(|(_, a)| !a.contains("::"))
-        else {
-            return json(
-                StatusCode::BAD_REQUEST,
-                &error("query format is not as expected."),
-            );
-        };
-        beans.retain(|bean| matches(name, &bean.name));
-        for bean in &mut beans {
-            bean.attributes.retain(|key, _| key == attribute);
-            if bean.attributes.is_empty() {
-                let text = format!("No attribute with name {attribute} was found.");
-                bean.attributes = error(&text);
-                status = StatusCode::NOT_FOUND;
-            }
-        }
-    } else if let Some(pattern) = &query.qry {
-        beans.retain(|bean| matches(pattern, &bean.name));
-    }
-    json(status, &Beans { beans })
-}
-
-fn error(message: &str) -> BTreeMap<String, Value> {
-    BTreeMap::from([
-        ("result".to_owned(), "ERROR".into()),
-        ("message".to_owned(), message.into()),
-    ])
-}
-
-fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
-    match serde_json::to_string_pretty(body) {
-        Ok(text) => HttpResponse::build(status)
-            .content_type("application/json; charset=utf8")
-            .insert_header((header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"))
-            .insert_header((header::ACCESS_CONTROL_ALLOW_METHODS, "GET"))
-            .body(text),
-        Err(_) => HttpResponse::InternalServerError().finish(),
-    }
-}
-
-/// Whether `name` is one of those that the `ObjectName` `pattern` means.
-fn matches(pattern: &str, name: &str) -> bool {
-    let (Some((domains, keys)), Some((domain, properties))) =
-        (pattern.split_once(':'), name.split_once(':'))
-    else {
-        return false;
-    };
-    let properties: Vec<&str> = properties.split(',').collect();
-    let wanted: Vec<&str> = keys.split(',').filter(|key| *key != "*").collect();
-    let open = keys.split(',').any(|key| key == "*");
-    wildcard(domains, domain)
-        && (open || wanted.len() == properties.len())
-        && wanted
-            .iter()
-            .all(|want| properties.iter().any(|property| wildcard(want, property)))
-}
-
-/// `*` stands for any text.
-fn wildcard(pattern: &str, text: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else {
-        return pattern == text;
-    };
-    let Some(mut text) = text.strip_prefix(first) else {
-        return false;
-    };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or("");
-    for part in parts {
-        // The earliest place leaves most for the rest.
-        match text.find(part) {
-            Some(at) => text = text.get(at + part.len()..).unwrap_or(""),
-            None => return false,
-        }
-    }
-    text.ends_with(last)
+    jmx_answer(beans(&view, &state.context.types), &query)
 }
 
 fn beans(view: &View, types: &ResourceTypes) -> Vec<Bean> {
     let queues = view.queues.iter();
     let queues = queues.map(|queue| queue_metrics(queue, view, types));
-    std::iter::once(cluster_metrics(view))
+    std::iter::once(cluster_metrics(view, types))
         .chain(queues)
         .collect()
 }
 
 fn bean(name: &str, attributes: Vec<(String, Value)>) -> Bean {
-    Bean {
-        name: format!("Hadoop:service=ResourceManager,name={name}"),
-        modeler_type: name.to_owned(),
-        attributes: attributes.into_iter().collect(),
-    }
+    Bean::new("ResourceManager", name, attributes)
 }
 
-fn cluster_metrics(view: &View) -> Bean {
+fn cluster_metrics(view: &View, types: &ResourceTypes) -> Bean {
     let metrics = &view.metrics;
     let states = [
         ("NumActiveNMs", NodeState::Running),
@@ -159,13 +55,18 @@ fn cluster_metrics(view: &View) -> Bean {
     ];
     let mut attributes: Vec<(String, Value)> = vec![
         ("tag.ClusterMetrics".to_owned(), "ResourceManager".into()),
-        ("tag.Context".to_owned(), "yarn".into()),
         ("CapabilityMB".to_owned(), metrics.total.memory_mb().into()),
         (
             "CapabilityVirtualCores".to_owned(),
             metrics.total.vcores().into(),
         ),
     ];
+    for (lane, t) in types.iter().enumerate().skip(2) {
+        attributes.push((
+            format!("Capability.{}", t.name),
+            types.wire(lane, metrics.total).into(),
+        ));
+    }
     for (name, state) in states {
         let at = NodeState::ALL.iter().position(|s| *s == state);
         let count = at.and_then(|at| metrics.nodes.get(at)).copied();
@@ -192,7 +93,6 @@ fn queue_metrics(queue: &QueueReport, view: &View, types: &ResourceTypes) -> Bea
     let pending: u32 = apps().map(|app| app.pending_containers).sum();
     let mut attributes: Vec<(String, Value)> = [
         ("tag.Queue", Value::from(queue.path.as_str())),
-        ("tag.Context", "yarn".into()),
         ("AppsRunning", running.into()),
         ("AppsPending", (live - running).into()),
         ("AllocatedContainers", queue.containers.into()),
@@ -210,7 +110,8 @@ fn queue_metrics(queue: &QueueReport, view: &View, types: &ResourceTypes) -> Bea
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
-    let available = queue.maximum.minus(queue.used).at_least_zero();
+    // What the guarantee leaves (`CSQueueUtils.getMaxAvailableResourceToQueue`).
+    let available = queue.guaranteed.minus(queue.used).at_least_zero();
     let vectors = [
         ("Allocated", "AllocatedResource", queue.used),
         ("Available", "AvailableResource", available),
@@ -241,7 +142,3 @@ fn queue_metrics(queue: &QueueReport, view: &View, types: &ResourceTypes) -> Bea
     }
     bean(&name, attributes)
 }
-
-#[cfg(test)]
-#[path = "servlets_test.rs"]
-mod tests;

@@ -72,9 +72,7 @@ async fn what_is_not_there_is_said_in_hadoops_form() {
     let rm = Rm::start(&[]);
     let unknown = get(&rm, "/ws/v1/cluster/apps/application_1_0404").await;
     assert!(unknown.starts_with("HTTP/1.1 404"), "{unknown}");
-    assert!(unknown.contains(
-        "\"message\":\"java.lang.Exception: app with id: application_1_0404 not found\""
-    ));
+    assert!(unknown.contains("\"message\":\"app with id: application_1_0404 not found\""));
     assert!(
         get(&rm, "/ws/v1/cluster/apps/nonsense")
             .await
