@@ -149,6 +149,16 @@ pub enum LabelTarget {
     Node(NodeId),
 }
 
+impl LabelTarget {
+    /// The host, or that of the node.
+    pub fn host(&self) -> &str {
+        match self {
+            Self::Host(host) => host,
+            Self::Node(node) => &node.host,
+        }
+    }
+}
+
 impl std::fmt::Display for LabelTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -14,7 +14,7 @@ use crate::{
     event::{LabelRequest, LabelTarget},
     reject::{Reject, RejectKind},
     rm::Rm,
-    sched::{LabelIdx, NodeIdx},
+    sched::{LabelFigures, LabelIdx, NodeIdx},
     store::After,
 };
 
@@ -95,25 +95,12 @@ impl Rm {
         self.settle_labels();
     }
 
+    /// `AdminService.replaceLabelsOnNode`, `CommonNodeLabelsManager.checkReplaceLabelsOnNode`.
     fn replace(
         &mut self,
         nodes: &[(LabelTarget, BTreeSet<Arc<str>>)],
         known_only: bool,
     ) -> Result<(), Reject> {
-        if let Some((target, labels)) = nodes.iter().find(|(_, l)| l.len() > 1) {
-            return refuse(format!(
-                "{} labels specified on host={target}, please note that we do not support specifying multiple labels on a single host for now.",
-                labels.len()
-            ));
-        }
-        let asked: BTreeSet<&Arc<str>> = nodes.iter().flat_map(|(_, labels)| labels).collect();
-        if asked.iter().any(|name| self.sched.label(name).is_none()) {
-            let names: Vec<&str> = asked.iter().map(|name| &***name).collect();
-            return refuse(format!(
-                "Not all labels being replaced contained by known label collections, please check, new labels=[{}]",
-                names.join(",")
-            ));
-        }
         if known_only {
             let unknown: Vec<String> = nodes
                 .iter()
@@ -122,8 +109,23 @@ impl Rm {
                 .collect();
             if !unknown.is_empty() {
                 return refuse(format!(
-                    "Following nodes does not exist or not activated: [{}]",
+                    "Failed to replace labels as there are unknown nodes:[{}]",
                     unknown.join(", ")
+                ));
+            }
+        }
+        for (target, labels) in nodes {
+            if labels.len() > 1 {
+                return refuse(format!(
+                    "{} labels specified on host={}, please note that we do not support specifying multiple labels on a single host for now.",
+                    labels.len(),
+                    target.host()
+                ));
+            }
+            if labels.iter().any(|name| self.sched.label(name).is_none()) {
+                return refuse(format!(
+                    "Not all labels being replaced contained by known label collections, please check, new labels=[{}]",
+                    joined(labels)
                 ));
             }
         }
@@ -135,12 +137,12 @@ impl Rm {
         Ok(())
     }
 
+    /// Nodes that are there or were.
     fn is_known(&self, target: &LabelTarget) -> bool {
-        let mut active = self.nodes.iter().filter(|n| n.is_active());
-        active.any(|n| match target {
-            LabelTarget::Host(host) => n.id.host == *host,
-            LabelTarget::Node(node) => n.id == *node,
-        })
+        match target {
+            LabelTarget::Host(host) => self.nodes.iter().any(|n| n.id.host == *host),
+            LabelTarget::Node(node) => self.node_by_id.contains_key(node),
+        }
     }
 
     /// What a node itself says of its label (`yarn.nodemanager.node-labels.provider`).
@@ -158,7 +160,15 @@ impl Rm {
         if labels.len() <= 1 && self.labels.of(node).cloned().unwrap_or_default() == label {
             return Ok(());
         }
-        self.replace(&[(target, labels.clone())], false)?;
+        let told = self.replace(&[(target, labels.clone())], false);
+        told.map_err(|reject| {
+            let text = format!(
+                "Node Labels {{{}}} reported from NM with ID {node} was rejected from RM with exception message as : {}",
+                joined(labels),
+                reject.message
+            );
+            Reject::new(reject.kind, text)
+        })?;
         self.store_labels(out);
         Ok(())
     }
@@ -197,27 +207,52 @@ impl Rm {
         self.sched.label_names()
     }
 
-    /// Nodes with a label: those that are there, and those that were given one.
-    pub fn labelled_nodes(&self) -> BTreeMap<NodeId, Arc<str>> {
-        let here = self.nodes.iter().map(|n| &n.id);
-        let named = self.labels.nodes.keys();
-        here.chain(named)
-            .filter_map(|id| Some((id.clone(), self.labels.of(id)?.clone())))
-            .collect()
+    /// The partitions of the cluster, the default one first, then by name.
+    pub fn label_reports(&self) -> Vec<LabelFigures> {
+        let mut all = self.sched.label_figures();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
     }
+
+    /// The label of each host (port 0) and of each node that has one: those that are there, and
+    /// those that were given one of their own (`CommonNodeLabelsManager.getNodeLabels`).
+    pub fn node_to_labels(&self) -> BTreeMap<NodeId, Arc<str>> {
+        let here = self.nodes.iter().filter(|n| n.is_active()).map(|n| &n.id);
+        let named = self.labels.nodes.keys();
+        let nodes = here
+            .chain(named)
+            .filter_map(|id| Some((id.clone(), self.labels.of(id)?.clone())));
+        let hosts = self.labels.hosts.iter();
+        let hosts = hosts.map(|(host, label)| (NodeId::new(&**host, 0), label.clone()));
+        nodes.chain(hosts).collect()
+    }
+
+    /// The label of a node, or of a host (port 0), if any.
+    pub fn label_on(&self, node: &NodeId) -> Option<Arc<str>> {
+        self.labels.of(node).cloned()
+    }
+}
+
+fn joined(labels: &BTreeSet<Arc<str>>) -> String {
+    let names: Vec<&str> = labels.iter().map(|name| &**name).collect();
+    names.join(",")
 }
 
 /// `NodeLabelUtil.checkAndThrowLabelName`.
 fn check_name(name: &str) -> Result<(), Reject> {
+    if name.is_empty() || name.encode_utf16().count() > 255 {
+        return refuse("label added is empty or exceeds 255 character(s)".to_owned());
+    }
     let first = name.bytes().next();
     let inner = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    let good = name.len() <= 255
-        && first.is_some_and(|b| b.is_ascii_alphanumeric())
-        && name.bytes().all(inner);
-    if good {
+    if first.is_some_and(|b| b.is_ascii_alphanumeric()) && name.bytes().all(inner) {
         return Ok(());
     }
     refuse(format!(
-        "label name should only contains {{0-9, a-z, A-Z, -, _}} and should not started with {{-,_}}, now it is={name}"
+        "label name should only contains {{0-9, a-z, A-Z, -, _}} and should not started with {{-,_}}, now it is= {name}"
     ))
 }
+
+#[cfg(test)]
+#[path = "labels_test.rs"]
+mod tests;

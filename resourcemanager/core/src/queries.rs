@@ -16,10 +16,11 @@ use crate::{
     gpu::NodeGpus,
     node::Node,
     rm::Rm,
-    sched::{AppIdx, NodeIdx, QueueFigures},
+    conf::AccessibleLabels,
+    sched::{AppIdx, LabelIdx, NodeIdx, QueueFigures},
     view::{
         AppReport, AttemptReport, ClusterMetrics, ContainerReport, GpuReport, NodeReport,
-        QueueReport, View,
+        PartitionReport, QueueReport, View,
     },
 };
 
@@ -127,12 +128,14 @@ impl Rm {
 
     /// Every queue in tree order.
     pub fn queues(&self) -> Vec<QueueReport> {
-        self.sched.queues().iter().map(queue_report).collect()
+        let queues = self.sched.queues();
+        queues.iter().map(|q| self.queue_report(q)).collect()
     }
 
     /// A queue by name or path.
     pub fn queue(&self, name_or_path: &str) -> Option<QueueReport> {
-        self.sched.queue(name_or_path).as_ref().map(queue_report)
+        let queue = self.sched.queue(name_or_path);
+        queue.as_ref().map(|q| self.queue_report(q))
     }
 
     /// Sums over the cluster.
@@ -311,6 +314,20 @@ impl Rm {
         }
     }
 
+    fn queue_report(&self, q: &QueueFigures) -> QueueReport {
+        let all = (0..=u8::MAX).map(LabelIdx).zip(&q.usage);
+        let partitions = all.filter_map(|(idx, usage)| {
+            let label = self.sched.label_name(idx);
+            let held = !usage.used.is_zero() || !usage.pending.is_zero();
+            let shown = idx == LabelIdx::DEFAULT || held || q.conf.label(&label).is_some();
+            shown.then_some(PartitionReport {
+                label,
+                usage: *usage,
+            })
+        });
+        queue_report(q, partitions.collect())
+    }
+
     pub(crate) fn node_report(&self, idx: NodeIdx, node: &Node) -> NodeReport {
         let (used, containers) = self.sched.node_used(idx);
         NodeReport {
@@ -326,6 +343,7 @@ impl Rm {
             last_heartbeat_wall_ms: node.heartbeat_wall_ms,
             version: node.version.clone(),
             decommissioning_timeout_s: node.decommissioning.as_ref().map(|d| d.timeout_s),
+            label: self.label_on(&node.id),
             gpus: if node.is_active() {
                 node.gpus.iter().flat_map(gpu_reports).collect()
             } else {
@@ -357,8 +375,8 @@ fn final_status(app: &App) -> FinalStatus {
     told.unwrap_or_else(|| app.state.outcome())
 }
 
-/// A queue for readers, in the default partition.
-fn queue_report(q: &QueueFigures) -> QueueReport {
+/// A queue for readers, mostly in the default partition.
+fn queue_report(q: &QueueFigures, partitions: Vec<PartitionReport>) -> QueueReport {
     let usage = q.usage.first().copied().unwrap_or_default();
     let percent = |at: usize| q.conf.user_limit_percent(at);
     QueueReport {
@@ -385,5 +403,12 @@ fn queue_report(q: &QueueFigures) -> QueueReport {
         user_limit_percent: percent(0),
         user_limit_factor: q.conf.user_limit_factor,
         max_applications: q.max_apps,
+        accessible_labels: match &q.conf.accessible {
+            AccessibleLabels::Any => vec!["*".to_owned()],
+            AccessibleLabels::Of(labels) if labels.is_empty() => vec![" ".to_owned()],
+            AccessibleLabels::Of(labels) => labels.clone(),
+        },
+        default_label: q.conf.default_label.clone(),
+        partitions,
     }
 }

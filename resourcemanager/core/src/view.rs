@@ -9,6 +9,8 @@ use yarn_types::{
     ContainerState, FinalStatus, NodeId, NodeState, QueueState, Resource, gpu::GpuHealth,
 };
 
+pub use crate::sched::{LabelFigures as LabelReport, QueueUsage};
+
 /// A consistent picture of the whole RM after some event.
 #[derive(Clone, Debug, Default)]
 pub struct View {
@@ -178,6 +180,8 @@ pub struct NodeReport {
     pub version: String,
     /// Seconds that it has to go, while it is DECOMMISSIONING; negative for ever.
     pub decommissioning_timeout_s: Option<i32>,
+    /// Its node label, if any.
+    pub label: Option<Arc<str>>,
     /// Its devices, when it sent a list.
     pub gpus: Vec<GpuReport>,
 }
@@ -252,6 +256,23 @@ pub struct QueueReport {
     pub user_limit_factor: f32,
     /// Most applications.
     pub max_applications: u32,
+    /// Labels that its applications may ask for: in ascending order, `*` for any, and a blank one
+    /// for the default partition where that stands alone (`accessible-node-labels`).
+    pub accessible_labels: Vec<String>,
+    /// `default-node-label-expression`, when there is one.
+    pub default_label: Option<String>,
+    /// Its figures by partition, those that it has settings for or holds something in; the default
+    /// one first.
+    pub partitions: Vec<PartitionReport>,
+}
+
+/// A queue in one partition.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PartitionReport {
+    /// The label; empty for the default partition.
+    pub label: Arc<str>,
+    /// Shares and amounts there.
+    pub usage: QueueUsage,
 }
 
 /// Sums over the cluster.

@@ -9,9 +9,13 @@ use yarn_types::Resource;
 use super::{
     Sched,
     ids::{LabelIdx, NodeIdx, QueueIdx},
+    report::LabelFigures,
     tree::ROOT,
 };
-use crate::reject::{Reject, RejectKind};
+use crate::{
+    conf::{AccessibleLabels, QueueConf},
+    reject::{Reject, RejectKind},
+};
 
 impl Sched {
     /// Computes every share and limit again and lets waiting applications start
@@ -58,14 +62,18 @@ impl Sched {
     /// A label that is there with another exclusivity, or too many of them: Hadoop's text.
     pub fn add_labels(&mut self, labels: &[(Arc<str>, bool)]) -> Result<(), Reject> {
         let refuse = |text: String| Err(Reject::new(RejectKind::Yarn, text));
+        let mut other = Vec::new();
         for (name, exclusive) in labels {
             let known = self.labels.find(name).map(|l| self.labels.get(l));
-            if let Some(l) = known.filter(|l| l.known && l.exclusive != *exclusive) {
-                return refuse(format!(
-                    "Exclusivity cannot be modified for an existing label with : <{name}:exclusivity={}>",
-                    l.exclusive
-                ));
+            if known.is_some_and(|l| l.known && l.exclusive != *exclusive) {
+                other.push(format!("<{name}:exclusivity={exclusive}>"));
             }
+        }
+        if !other.is_empty() {
+            return refuse(format!(
+                "Exclusivity cannot be modified for an existing label with : {}",
+                other.join(",")
+            ));
         }
         for (name, exclusive) in labels {
             let Some(idx) = self.labels.intern(name) else {
@@ -89,19 +97,24 @@ impl Sched {
     pub fn remove_labels(&mut self, names: &BTreeSet<Arc<str>>) -> Result<(), Reject> {
         let refuse = |text: String| Err(Reject::new(RejectKind::Yarn, text));
         for name in names {
+            let names_it = |q: &QueueConf| match &q.accessible {
+                AccessibleLabels::Any => false,
+                AccessibleLabels::Of(labels) => labels.iter().any(|l| l == &**name),
+            };
+            if let Some((_, q)) = self.tree.iter().find(|(_, q)| names_it(&q.conf)) {
+                return refuse(format!(
+                    "Cannot remove label={name}, because queue={} is using this label. Please remove label on queue before remove the label",
+                    q.path
+                ));
+            }
+        }
+        for name in names {
+            if name.is_empty() {
+                return refuse("Label to be removed is null or empty".to_owned());
+            }
             if self.label(name).is_none() {
                 return refuse(format!(
                     "Node label={name} to be removed doesn't existed in cluster node labels collection."
-                ));
-            }
-            let used = self
-                .tree
-                .iter()
-                .find(|(_, q)| q.conf.labels.iter().any(|l| l.label == **name));
-            if let Some((_, q)) = used {
-                return refuse(format!(
-                    "Cannot remove label={name}, because queue={} is using this label. Please remove label on queue before remove the label",
-                    q.conf.name
                 ));
             }
         }
@@ -135,6 +148,18 @@ impl Sched {
     pub fn label_names(&self) -> Vec<(Arc<str>, bool)> {
         let known = self.labels.iter().skip(1).filter(|(_, l)| l.known);
         known.map(|(_, l)| (l.name.clone(), l.exclusive)).collect()
+    }
+
+    /// The partitions of the cluster, the default one first.
+    pub fn label_figures(&self) -> Vec<LabelFigures> {
+        let known = self.labels.iter().filter(|(_, l)| l.known);
+        let figures = known.map(|(_, l)| LabelFigures {
+            name: l.name.clone(),
+            exclusive: l.exclusive,
+            total: l.total,
+            nodes: l.nodes,
+        });
+        figures.collect()
     }
 
     /// Puts a node into another partition; what its containers hold goes along, and a reservation

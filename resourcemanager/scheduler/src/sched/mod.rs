@@ -45,8 +45,8 @@ pub use ask::{ANY, Ask, AskKey, Locality};
 pub use assign::Mode;
 pub use ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx, UserIdx};
 pub use report::{
-    AppFigures, AppUsage, ContainerFigures, EntryBytes, NodeFigures, QueueFigures, QueueUsage,
-    UserFigures,
+    AppFigures, AppUsage, ContainerFigures, EntryBytes, LabelFigures, NodeFigures, QueueFigures,
+    QueueUsage, UserFigures,
 };
 pub use validate::RawAsk;
 

@@ -25,6 +25,19 @@ pub struct EntryBytes {
     pub app: usize,
 }
 
+/// A partition of the cluster.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LabelFigures {
+    /// Its label; empty for the default one.
+    pub name: Arc<str>,
+    /// Applications that did not ask for it are kept out.
+    pub exclusive: bool,
+    /// Offered by its usable nodes.
+    pub total: Resource,
+    /// Its usable nodes.
+    pub nodes: u32,
+}
+
 /// A queue in one partition.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct QueueUsage {
