@@ -266,8 +266,8 @@ impl Calculator {
     /// `multiplyAndNormalizeUp` with a factor for each lane and steps of one whole unit.
     pub fn times_up_by(self, r: Resource, by: &[f64; LANES], types: &ResourceTypes) -> Resource {
         let mut out = Resource::ZERO;
-        for lane in 0..self.lanes(types) {
-            let product = r.0[lane] as f64 * by[lane];
+        for (lane, by) in by.iter().enumerate().take(self.lanes(types)) {
+            let product = r.0[lane] as f64 * by;
             let whole = match self {
                 Self::Default => (product + 0.5).trunc(),
                 Self::Dominant => f64::from(to_f32(product)).ceil(),

@@ -152,7 +152,7 @@ impl Ideal<'_> {
         let mut left = *unassigned;
         let mut first = true;
         while !hungry.is_empty() && rules.some(left, of) {
-            let parts = self.parts(&table.rows[partition], &hungry, evenly);
+            let parts = Self::parts(&table.rows[partition], &hungry, evenly);
             let taken = self.most_underserved(table, (partition, of), &mut hungry, parts);
             let round = left;
             for (queue, part) in taken {
@@ -207,7 +207,7 @@ impl Ideal<'_> {
     }
 
     /// By queue of `hungry`, its part of what is offered.
-    fn parts(&self, rows: &[QueueRow], hungry: &[usize], evenly: bool) -> Vec<Parts> {
+    fn parts(rows: &[QueueRow], hungry: &[usize], evenly: bool) -> Vec<Parts> {
         let mut sum = Resource::ZERO;
         for queue in hungry {
             sum = sum.plus(rows[*queue].guaranteed);
@@ -325,10 +325,11 @@ impl Ideal<'_> {
         }
     }
 
-    /// The lane of GPUs, when what is free in the partition would do for all that is due except
-    /// GPUs.
+    /// The lane of GPUs, when GPUs are due and what is free in the partition does for all else that
+    /// is due: a container without GPUs would end in vain. What is reserved waits for room on one
+    /// node, whatever is free elsewhere.
     fn only_gpus_short(&self, table: &Table, partition: usize) -> Option<usize> {
-        let gpus = self.rules.gpu_lane()?;
+        let gpus = self.rules.gpu_lane().filter(|_| !self.purpose.reserved)?;
         let rows = &table.rows[partition];
         let root = rows.first()?;
         let total = self.snapshot.partitions[partition].total;
@@ -342,7 +343,7 @@ impl Ideal<'_> {
         }
         let short = |lane: usize| due.0[lane] > free.0[lane];
         let others = (0..self.rules.types.len()).filter(|lane| *lane != gpus);
-        (short(gpus) && !others.into_iter().any(short)).then_some(gpus)
+        (due.0[gpus] > 0 && !others.into_iter().any(short)).then_some(gpus)
     }
 }
 
