@@ -79,6 +79,7 @@ fn what_changes_scheduling_is_refused_by_the_rm_alone() {
             "org.apache.hadoop.yarn.FileSystemBasedConfigurationProvider",
         ),
         ("yarn.resourcemanager.scheduler.monitor.enable", "true"),
+        // Without a directory for them.
         ("yarn.node-labels.enabled", "true"),
     ] {
         assert_eq!(rm(&[(key, value)]).refused.len(), 1, "{key}");

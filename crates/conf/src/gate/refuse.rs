@@ -138,14 +138,6 @@ pub(crate) const RULES: &[Rule] = &[
         )
     },
     Rule {
-        details: &["yarn.node-labels.", "yarn.resourcemanager.node-labels."],
-        ..rm(
-            "yarn.node-labels.enabled",
-            True,
-            "node labels are not built yet: applications would run on nodes kept for others; write false to start without them",
-        )
-    },
-    Rule {
         details: &["yarn.resourcemanager.reservation-system."],
         ..rm(
             "yarn.resourcemanager.reservation-system.enable",
@@ -189,6 +181,11 @@ pub(crate) const RULES: &[Rule] = &[
             "the AMRMProxy is not built; write false",
         )
     },
+    nm(
+        "yarn.nodemanager.node-labels.provider",
+        Not(&["config", "script"]),
+        "a class is not built: write config or script",
+    ),
     nm(
         "yarn.nodemanager.distributed-scheduling.enabled",
         True,

@@ -7,7 +7,7 @@ use crate::{
     gpu,
     keys::{self, Kind, Reader},
     load::Daemon,
-    node_resources, resource_calculator, resource_types,
+    node_labels, node_resources, resource_calculator, resource_types,
     table::Configuration,
     values::{self, TimeUnit},
 };
@@ -53,6 +53,9 @@ pub(super) fn check(
         },
     }
     if daemon == Daemon::ResourceManager {
+        if let Err(problem) = node_labels(conf) {
+            push_new(refused, problem);
+        }
         for rule in [memory_bounds, vcore_bounds, attempts, expiry] {
             // a value that is no number is refused above
             refused.extend(rule(conf).ok().flatten());

@@ -26,6 +26,7 @@ pub(super) const GROUPS: &[(&str, &[Key])] = &[
     ),
     ("NodeManager: disks (yarn-site.xml)", DISKS),
     ("NodeManager: health scripts (yarn-site.xml)", SCRIPTS),
+    ("NodeManager: its node label (yarn-site.xml)", LABELS),
 ];
 
 const ADDRESSES: &[Key] = &[
@@ -454,5 +455,50 @@ const SCRIPTS: &[Key] = &[
         Nm,
         Bool,
         "Whether the scripts run once before the node registers.",
+    ),
+];
+
+const LABELS: &[Key] = &[
+    key(
+        "yarn.nodemanager.node-labels.provider",
+        Nm,
+        Choice,
+        "`config` or `script`: who says the node's label, for `yarn.node-labels.configuration-type` = distributed. Classes are refused.",
+    ),
+    key(
+        "yarn.nodemanager.node-labels.provider.configured-node-partition",
+        Nm,
+        Text,
+        "The label, for `config`; read again with each fetch.",
+    ),
+    key(
+        "yarn.nodemanager.node-labels.provider.script.path",
+        Nm,
+        Path,
+        "The program, for `script`: the last line that begins with NODE_PARTITION: says the label.",
+    ),
+    key(
+        "yarn.nodemanager.node-labels.provider.script.opts",
+        Nm,
+        List,
+        "Its arguments.",
+    ),
+    key(
+        "yarn.nodemanager.node-labels.provider.fetch-interval-ms",
+        Nm,
+        Long,
+        "How often the label is asked for; -1: once, at start.",
+    ),
+    key(
+        "yarn.nodemanager.node-labels.provider.fetch-timeout-ms",
+        Nm,
+        Long,
+        "How long the program may run.",
+    ),
+    key(
+        "yarn.nodemanager.node-labels.resync-interval-ms",
+        Nm,
+        Long,
+        "A label that did not change is sent again after so long.",
     ),
 ];

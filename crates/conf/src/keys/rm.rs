@@ -16,6 +16,7 @@ pub(super) const GROUPS: &[(&str, &[Key])] = &[
         LIVES,
     ),
     ("ResourceManager: scheduler (yarn-site.xml)", SCHEDULER),
+    ("ResourceManager: node labels (yarn-site.xml)", LABELS),
     ("ResourceManager: keys of tokens (yarn-site.xml)", TOKENS),
     ("Queues (capacity-scheduler.xml)", QUEUES),
 ];
@@ -239,6 +240,51 @@ const LIVES: &[Key] = &[
         Rm,
         Choice,
         "`org.apache.hadoop.yarn.LocalConfigurationProvider`; anything else is refused.",
+    ),
+];
+
+const LABELS: &[Key] = &[
+    key(
+        "yarn.node-labels.enabled",
+        Rm,
+        Bool,
+        "Whether nodes may have labels, each a partition of the cluster.",
+    ),
+    key(
+        "yarn.node-labels.configuration-type",
+        Rm,
+        Choice,
+        "`centralized`: an administrator says which node has which label. `distributed`: the nodes do. `delegated-centralized` is refused.",
+    ),
+    key(
+        "yarn.node-labels.fs-store.root-dir",
+        Rm,
+        Text,
+        "Where labels are kept over a restart: a `file:` directory, in Hadoop's own format. Other file systems are refused.",
+    ),
+    key(
+        "yarn.node-labels.fs-store.impl.class",
+        Rm,
+        Choice,
+        "FileSystemNodeLabelsStore or NonAppendableFSNodeLabelStore: the same here. Other classes are refused.",
+    ),
+    key(
+        "yarn.node-labels.exclusive-enforced-partitions",
+        Rm,
+        List,
+        "Refused.",
+    ),
+    key(
+        "yarn.resourcemanager.node-labels.am.default-node-label-expression",
+        Rm,
+        Text,
+        "Label of an ApplicationMaster's container that is asked for without one.",
+    ),
+    key(
+        "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation",
+        Rm,
+        Bool,
+        "`false`; `true` is refused.",
     ),
 ];
 
