@@ -176,6 +176,29 @@ fn where_memory_is_short_too_containers_without_gpus_may_go() {
 }
 
 #[test]
+fn memory_that_is_short_under_a_parents_maximum_is_short() {
+    let types = types();
+    let sparing = Rules {
+        calculator: Calculator::Dominant,
+        types: &types,
+        spare_cpu_only: true,
+    };
+    let mut town = Town::new(gpu(1_000, 100, 8));
+    let parent = town.queue(0, false, gpu(400, 40, 0), Resource::ZERO);
+    let greedy = town.queue(parent, true, gpu(200, 20, 0), Resource::ZERO);
+    town.queue(parent, true, gpu(200, 20, 0), gpu(100, 10, 0));
+    let etl = town.app(greedy);
+    town.holds(etl, 10, gpu(40, 4, 0));
+    assert_eq!(
+        town.marks_by(&conf(), &sparing),
+        [0],
+        "there is room elsewhere"
+    );
+    town.snapshot.queues[parent].shares[0].max = gpu(400, 40, 0);
+    assert!(town.marks_by(&conf(), &sparing)[0] > 0);
+}
+
+#[test]
 fn conservative_stops_when_one_wanted_type_is_met() {
     let total = Resource::new(100, 100);
     let mut town = Town::new(total);

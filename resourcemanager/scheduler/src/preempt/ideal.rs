@@ -325,25 +325,33 @@ impl Ideal<'_> {
         }
     }
 
-    /// The lane of GPUs, when GPUs are due and what is free in the partition does for all else that
-    /// is due: a container without GPUs would end in vain. What is reserved waits for room on one
-    /// node, whatever is free elsewhere.
+    /// The lane of GPUs, when at every level what is free does for all that is due except GPUs: a
+    /// container without GPUs would end in vain. What is reserved waits for room on one node,
+    /// whatever is free elsewhere.
     fn only_gpus_short(&self, table: &Table, partition: usize) -> Option<usize> {
         let gpus = self.rules.gpu_lane().filter(|_| !self.purpose.reserved)?;
-        let rows = &table.rows[partition];
-        let root = rows.first()?;
         let total = self.snapshot.partitions[partition].total;
-        let free = total.minus(root.used).at_least_zero();
-        let mut due = Resource::ZERO;
-        for (queue, row) in rows.iter().enumerate() {
+        if total.0[gpus] == 0 {
+            return None;
+        }
+        let rows = &table.rows[partition];
+        let mut due = vec![Resource::ZERO; rows.len()];
+        for (queue, row) in rows.iter().enumerate().rev() {
             if self.snapshot.queues[queue].leaf {
                 let wanted = row.ideal_assigned.min(row.used.plus(row.pending));
-                due = due.plus(wanted.minus(row.used).at_least_zero());
+                due[queue] = wanted.minus(row.used).at_least_zero();
+            }
+            for child in &table.children[queue] {
+                due[queue] = due[queue].plus(due[*child]);
+            }
+            let most = if queue == 0 { total } else { row.max };
+            let free = most.minus(row.used).at_least_zero();
+            let short = |lane: usize| lane != gpus && due[queue].0[lane] > free.0[lane];
+            if (0..self.rules.types.len()).any(short) {
+                return None;
             }
         }
-        let short = |lane: usize| due.0[lane] > free.0[lane];
-        let others = (0..self.rules.types.len()).filter(|lane| *lane != gpus);
-        (due.0[gpus] > 0 && !others.into_iter().any(short)).then_some(gpus)
+        Some(gpus)
     }
 }
 
