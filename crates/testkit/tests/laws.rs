@@ -350,23 +350,27 @@ fn cards(count: u32) -> Vec<DeviceReport> {
     (0..count).map(card).collect()
 }
 
+fn registration(n: u32) -> NodeRegistration {
+    NodeRegistration {
+        labels: None,
+        node: NodeId::new(format!("n{n}"), 45_454),
+        http_port: 8042,
+        rack: format!("/r{}", n % 2 + 1).into(),
+        total: Resource::new(8192, 8),
+        version: "3.5.0".to_owned(),
+        containers: Vec::new(),
+        running_apps: Vec::new(),
+        health: None,
+        gpus: (n < 3).then(|| (1, cards(4))),
+    }
+}
+
 /// A cluster at work: three nodes, two of them with GPUs, two applications with registered masters that hold containers.
 fn beginning() -> Vec<Event> {
     let call = CallId(0);
     let mut events = Vec::new();
     for n in 1..4 {
-        let request = NodeRequest::Register(Box::new(NodeRegistration {
-            labels: None,
-            node: NodeId::new(format!("n{n}"), 45_454),
-            http_port: 8042,
-            rack: format!("/r{}", n % 2 + 1).into(),
-            total: Resource::new(8192, 8),
-            version: "3.5.0".to_owned(),
-            containers: Vec::new(),
-            running_apps: Vec::new(),
-            health: None,
-            gpus: (n < 3).then(|| (1, cards(4))),
-        }));
+        let request = NodeRequest::Register(Box::new(registration(n)));
         events.push(Event::Node { call, request });
     }
     for id in 1..3 {

@@ -263,34 +263,10 @@ impl Rm {
         };
         self.deadlines
             .set(Watched::Node(idx), self.now.plus(self.conf.nm_expiry_ms));
+        if let Some(reply) = self.out_of_turn(idx, &h, out) {
+            return reply;
+        }
         let wall = self.wall_now();
-        let node = &mut self.nodes[idx.at()];
-        if next_response_id(h.response_id) == node.response_id && h.response_id != node.response_id
-        {
-            let (answered, response_id) = (node.answered, node.response_id);
-            self.on_gpu_changes(idx, h.gpus.as_ref(), out);
-            if answered {
-                return Reply::HeartbeatAgain;
-            }
-            // Nothing was answered since registration: there is nothing to repeat.
-            return Reply::Heartbeat(Box::new(HeartbeatReply {
-                gpu_seq: self.gpu_seq(idx),
-                ..empty_answer(response_id)
-            }));
-        }
-        if h.response_id != node.response_id {
-            let text = format!(
-                "Too far behind rm response id:{} nm response id:{}",
-                node.response_id, h.response_id
-            );
-            self.node_leaves(idx, NodeEvent::Rebooting, &text, out);
-            return odd(NodeAction::Resync, text);
-        }
-        if let Some(text) = self.gpus_out_of_step(idx, h.gpus.as_ref()) {
-            // Its containers stay: the registration says which devices they have.
-            out.push(Effect::now(Action::Note(Note::Text(text.clone()))));
-            return odd(NodeAction::Resync, text);
-        }
         let node = &mut self.nodes[idx.at()];
         node.response_id = next_response_id(node.response_id);
         node.answered = true;
@@ -326,6 +302,38 @@ impl Rm {
         reply.gpu_seq = self.gpu_seq(idx);
         self.gpu_cleanup_listed(idx, &reply.containers_to_cleanup);
         Reply::Heartbeat(Box::new(reply))
+    }
+
+    /// The answer to a heartbeat that is not the next one: a repeated one, or one out of step.
+    fn out_of_turn(&mut self, idx: NodeIdx, h: &Heartbeat, out: &mut Vec<Effect>) -> Option<Reply> {
+        let node = &mut self.nodes[idx.at()];
+        if next_response_id(h.response_id) == node.response_id && h.response_id != node.response_id
+        {
+            let (answered, response_id) = (node.answered, node.response_id);
+            self.on_gpu_changes(idx, h.gpus.as_ref(), out);
+            if answered {
+                return Some(Reply::HeartbeatAgain);
+            }
+            // Nothing was answered since registration: there is nothing to repeat.
+            return Some(Reply::Heartbeat(Box::new(HeartbeatReply {
+                gpu_seq: self.gpu_seq(idx),
+                ..empty_answer(response_id)
+            })));
+        }
+        if h.response_id != node.response_id {
+            let text = format!(
+                "Too far behind rm response id:{} nm response id:{}",
+                node.response_id, h.response_id
+            );
+            self.node_leaves(idx, NodeEvent::Rebooting, &text, out);
+            return Some(odd(NodeAction::Resync, text));
+        }
+        if let Some(text) = self.gpus_out_of_step(idx, h.gpus.as_ref()) {
+            // Its containers stay: the registration says which devices they have.
+            out.push(Effect::now(Action::Note(Note::Text(text.clone()))));
+            return Some(odd(NodeAction::Resync, text));
+        }
+        None
     }
 
     fn on_health(&mut self, idx: NodeIdx, health: &NodeHealth, out: &mut Vec<Effect>) {

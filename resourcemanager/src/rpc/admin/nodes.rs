@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use hadoop_ipc::server::RemoteException;
+use hadoop_ipc::server::{Caller, RemoteException};
 use rm_core::{
     Event, Reply,
     event::{AdminRequest, Decommission, NodeOption},
@@ -48,7 +48,7 @@ pub(super) fn refresh_nodes(context: &Arc<Context>, incoming: Incoming) {
 
 pub(super) fn update_node_resource(context: &Arc<Context>, incoming: Incoming) {
     let types = context.types.clone();
-    let make = move |_: &hadoop_ipc::server::Caller, m: UpdateNodeResourceRequestProto| {
+    let make = move |caller: &Caller, m: UpdateNodeResourceRequestProto| {
         let option = |entry: &yarn_proto::yarn::NodeResourceMapProto| {
             let node = convert::node_id(entry.node_id.as_ref())?;
             let option = entry.resource_option.as_ref();
@@ -68,7 +68,10 @@ pub(super) fn update_node_resource(context: &Arc<Context>, incoming: Incoming) {
         };
         let options: Result<Vec<NodeOption>, RemoteException> =
             m.node_resource_map.iter().map(option).collect();
-        Ok(AdminRequest::UpdateNodeResource(options?))
+        let options = options?;
+        let (user, nodes) = (&caller.user, options.len());
+        tracing::info!(user, peer = %caller.peer, nodes, "asked to change what nodes offer");
+        Ok(AdminRequest::UpdateNodeResource(options))
     };
     event(
         context,
