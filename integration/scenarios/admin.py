@@ -1,9 +1,10 @@
 """What an administrator does with the stock `yarn rmadmin`, and what applications notice of it."""
 
+import json
 import re
 
 import caches
-from harness import END_STATES, processes, require, wait_for
+from harness import END_STATES, fetch, processes, require, wait_for
 from scenarios.registry import check
 
 # A node that has stopped is asked after less than its usual ten minutes.
@@ -246,3 +247,18 @@ def keep_containers(bench):
         require(report["state"] == "FAILED", f"it ended {report}")
         keeper.end = "FAILED"
         wait_for("the nodes to be idle", lambda: not any(n["containers"] for n in cluster.console("nodes")))
+
+
+@check("admin/master-keeps-off-a-bad-node")
+def master_keeps_off_a_bad_node(bench):
+    """With am-scheduling.node-blacklisting each attempt of a failing application is tried on another node."""
+    prefix = "yarn.resourcemanager.am-scheduling.node-blacklisting"
+    cluster = bench.fresh_cluster(nodes=3, keys=QUICK | {f"{prefix}-enabled": "true",
+                                                         f"{prefix}-disable-threshold": "0.9",
+                                                         "yarn.resourcemanager.am.max-attempts": "3"})
+    app = cluster.console("submit", command="exit 1", attempts=3)["app"]
+    cluster.wait_state(app, {"FAILED"})
+    url = f"http://{cluster.endpoints()['rm.http']}/ws/v1/cluster/apps/{app}/appattempts"
+    attempts = json.loads(fetch(url))["appAttempts"]["appAttempt"]
+    hosts = [a["nodeId"].rpartition(":")[0] for a in attempts]
+    require(len(hosts) == 3 and len(set(hosts)) == 3, f"its masters ran on {hosts}")
