@@ -34,6 +34,8 @@ impl Monitors {
 
 impl InProcess {
     pub(super) fn run_monitor(&mut self) -> Done {
-        Err("the monitor is not built yet".to_owned())
+        let now = self.now;
+        self.sched()?.preempt_tick(now);
+        self.settle()
     }
 }

@@ -58,6 +58,7 @@ impl Sched {
             reserved: false,
             is_am,
             number: 0,
+            created: self.now,
             previous: None,
             next: None,
         });
@@ -93,6 +94,7 @@ impl Sched {
             reserved: true,
             is_am: false,
             number: 0,
+            created: self.now,
             previous: None,
             next: None,
         });
@@ -168,6 +170,7 @@ impl Sched {
             label = node.label;
             node.killable.retain(|k| *k != container);
         }
+        self.monitor.forget(c.number);
         self.on_node(c.node, Resource::ZERO.minus(c.resource), -1);
         if let Some((queue, user)) = self.place_of(c.app) {
             let delta = Delta {

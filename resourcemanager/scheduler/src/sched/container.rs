@@ -2,7 +2,7 @@
 //! May touch: its own arena.
 //! Must not: change an account (only `commit.rs` calls it).
 
-use yarn_types::Resource;
+use yarn_types::{Millis, Resource};
 
 use super::{
     ask::AskKey,
@@ -24,6 +24,8 @@ pub(super) struct Container {
     pub is_am: bool,
     /// Number of the grant: larger is newer.
     pub number: u64,
+    /// When it was granted or reserved.
+    pub created: Millis,
     /// Neighbours in its application's chain.
     pub previous: Option<ContainerIdx>,
     pub next: Option<ContainerIdx>,

@@ -17,6 +17,7 @@ mod explain;
 mod ids;
 mod label;
 mod limits;
+mod monitor;
 mod multi;
 mod node;
 mod parallel;
@@ -38,6 +39,7 @@ use crate::{
     capacity::Warning,
     conf::{Pacing, SchedConf},
     num::Calculator,
+    preempt::Monitor,
 };
 
 pub use app::Submitted;
@@ -81,6 +83,8 @@ pub struct Sched {
     warnings: Vec<Warning>,
     /// Something may be placeable that was not tried yet.
     stirred: bool,
+    /// What the preemption monitor remembers.
+    monitor: Monitor,
     /// What the caller must be told of the call in progress.
     told: Vec<Told>,
     /// What event-driven assignment remembers.

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     conf::{ConfiguredState, QueueConf, QueuesConf, SchedConf},
+    preempt::Monitor,
     reject::{Reject, RejectKind},
 };
 
@@ -43,6 +44,7 @@ impl Sched {
             grown_at: 1,
             stirred: false,
             warnings: Vec::new(),
+            monitor: Monitor::default(),
             told: Vec::new(),
             event: super::event::Event::default(),
             #[cfg(feature = "stubs")]

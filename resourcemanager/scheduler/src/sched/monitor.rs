@@ -1,0 +1,293 @@
+//! The preemption monitor's rounds: what it is shown, and what is done of what it wants.
+//! May touch: reservations through `commit.rs`; what may be taken when its place is needed.
+//! Must not: choose containers (`preempt` does).
+
+use std::collections::BTreeMap;
+
+use yarn_types::{Millis, Resource};
+
+use super::{
+    Sched, Told,
+    app::{App, Turn},
+    assign::Mode,
+    container::Container,
+    ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx, UserIdx},
+};
+use crate::{
+    conf::{LeafOrder, ParentOrder},
+    preempt::{self, Action, ContainerKey, QueueRow, Rules, Snapshot},
+};
+
+/// Where the parts of a snapshot come from.
+#[derive(Default)]
+struct Places {
+    nodes: Vec<NodeIdx>,
+    node_at: BTreeMap<NodeIdx, usize>,
+    queues: Vec<QueueIdx>,
+    queue_at: BTreeMap<QueueIdx, usize>,
+    user_at: BTreeMap<(QueueIdx, UserIdx), usize>,
+    containers: BTreeMap<ContainerKey, ContainerIdx>,
+}
+
+impl Sched {
+    /// Whether the monitor is on; its period then, in milliseconds.
+    pub fn preemption_interval_ms(&self) -> Option<u64> {
+        let conf = &self.conf.queues.cluster.preemption;
+        conf.enabled.then_some(conf.interval_ms.max(1))
+    }
+
+    /// One round of the monitor: containers to ask back or to end are told.
+    pub fn preempt_tick(&mut self, now: Millis) {
+        self.now = now;
+        let mut places = Places::default();
+        let snapshot = self.snapshot(&mut places);
+        let conf = self.conf.queues.cluster.preemption;
+        let rules = Rules {
+            calculator: self.conf.calculator,
+            types: &self.conf.types,
+            spare_cpu_only: true,
+        };
+        let actions = self.monitor.tick(now, &snapshot, &conf, &rules);
+        for action in actions {
+            self.act(action, &places);
+        }
+    }
+
+    fn act(&mut self, action: Action, places: &Places) {
+        let of = |key: &ContainerKey| places.containers.get(key).copied();
+        match action {
+            Action::MarkPreemption(key) => {
+                if let Some(container) = of(&key)
+                    && let Some(c) = self.containers.get(container)
+                    && !c.reserved
+                {
+                    let app = c.app;
+                    self.told.push(Told::Preempt { container, app });
+                }
+            }
+            Action::Kill(key) => {
+                let Some(container) = of(&key) else { return };
+                let Some((app, reserved)) =
+                    self.containers.get(container).map(|c| (c.app, c.reserved))
+                else {
+                    return;
+                };
+                if reserved {
+                    self.unreserve(container);
+                } else if self.conf.queues.cluster.lazy_preemption {
+                    self.set_killable(container, true);
+                } else {
+                    self.told.push(Told::Kill {
+                        container,
+                        app,
+                        released: false,
+                    });
+                }
+            }
+            Action::DropReservation(key) => {
+                if let Some(container) = of(&key) {
+                    self.unreserve(container);
+                }
+            }
+            Action::MoveReservation { reservation, to } => {
+                if let (Some(container), Some(node)) = (of(&reservation), places.nodes.get(to)) {
+                    self.move_reservation(container, *node);
+                }
+            }
+        }
+    }
+
+    /// A reservation goes to a node that has none (`CapacityScheduler.moveReservedContainer`).
+    fn move_reservation(&mut self, reservation: ContainerIdx, to: NodeIdx) {
+        let Some(c) = self.containers.get(reservation).cloned() else {
+            return;
+        };
+        let free = self.nodes.get(to).is_some_and(|n| n.reserved.is_none());
+        if free && self.unreserve(reservation) {
+            self.reserve(c.app, to, c.resource, c.key, c.asked);
+        }
+    }
+
+    /// The containers that the monitor asked back.
+    pub fn marked_for_preemption(&self) -> Vec<ContainerIdx> {
+        let marked: BTreeMap<ContainerKey, Millis> = self.monitor.marked().collect();
+        let live = self.containers.iter();
+        live.filter(|(_, c)| marked.contains_key(&c.number))
+            .map(|(idx, _)| idx)
+            .collect()
+    }
+
+    /// The monitor's last figures of a queue in a partition.
+    pub fn preemption_row(&self, queue: QueueIdx, label: LabelIdx) -> Option<&QueueRow> {
+        let at = self.tree.in_order().iter().position(|idx| *idx == queue)?;
+        self.monitor.row(at, label.at())
+    }
+
+    /// What lazy preemption may take of a queue in all partitions, and of an application.
+    pub fn killable_of(&self, queue: QueueIdx) -> Resource {
+        let labels = 0..u8::try_from(self.labels.len()).unwrap_or(u8::MAX);
+        labels.fold(Resource::ZERO, |sum, label| {
+            sum.plus(self.killable_in(queue, LabelIdx(label)))
+        })
+    }
+
+    /// Containers of an application that lazy preemption may take.
+    pub fn killable_containers(&self, app: AppIdx) -> Vec<ContainerIdx> {
+        let killable = self.nodes.iter().flat_map(|(_, n)| &n.killable);
+        killable
+            .copied()
+            .filter(|idx| self.containers.get(*idx).is_some_and(|c| c.app == app))
+            .collect()
+    }
+
+    fn labels_in_order(&self) -> impl Iterator<Item = LabelIdx> + use<> {
+        (0..u8::try_from(self.labels.len()).unwrap_or(u8::MAX)).map(LabelIdx)
+    }
+
+    fn snapshot(&self, places: &mut Places) -> Snapshot {
+        for (idx, _) in self.nodes.iter() {
+            places.node_at.insert(idx, places.nodes.len());
+            places.nodes.push(idx);
+        }
+        places.queues = self.tree.in_order();
+        for (at, idx) in places.queues.iter().enumerate() {
+            places.queue_at.insert(*idx, at);
+        }
+        let users = self.shown_users(places);
+        Snapshot {
+            partitions: self
+                .labels
+                .iter()
+                .map(|(idx, l)| preempt::Partition {
+                    total: l.total,
+                    exclusive: l.exclusive || idx == LabelIdx::DEFAULT,
+                })
+                .collect(),
+            nodes: self
+                .nodes
+                .iter()
+                .map(|(_, n)| preempt::Node {
+                    partition: n.label.at(),
+                    total: n.total,
+                })
+                .collect(),
+            queues: self.shown_queues(places),
+            users,
+            apps: self.shown_apps(places),
+            minimum_allocation: self.minimum(),
+        }
+    }
+
+    fn shown_users(&self, places: &mut Places) -> Vec<preempt::User> {
+        let mut users = Vec::new();
+        for queue in places.queues.clone() {
+            for (user, held) in &self.tree.get(queue).leaf.users {
+                places.user_at.insert((queue, *user), users.len());
+                let shares = self.labels_in_order().map(|label| preempt::UserShare {
+                    used: held.used.get(label),
+                    limit: self.user_limit(queue, *user, label, Mode::Respect, false),
+                });
+                users.push(preempt::User {
+                    shares: shares.collect(),
+                });
+            }
+        }
+        users
+    }
+
+    fn shown_queues(&self, places: &Places) -> Vec<preempt::Queue> {
+        let conf = &self.conf.queues.cluster.preemption;
+        let mut out: Vec<preempt::Queue> = Vec::with_capacity(places.queues.len());
+        for idx in &places.queues {
+            let q = self.tree.get(*idx);
+            let parent = q.parent.and_then(|p| places.queue_at.get(&p)).copied();
+            let above = parent.map(|p| (out[p].disabled, out[p].intra_disabled));
+            let (disabled, intra) = above.unwrap_or((false, false));
+            let shares = self.labels_in_order().map(|label| {
+                let usage = q.usage(label);
+                preempt::QueueShare {
+                    guaranteed: q.guaranteed(label),
+                    max: q.maximum(label),
+                    used: usage.used,
+                    reserved: usage.reserved,
+                    pending: self.pending_within_limit(*idx, label, false),
+                    pending_less_reserved: self.pending_within_limit(*idx, label, true),
+                    killable: self.killable_in(*idx, label),
+                }
+            });
+            out.push(preempt::Queue {
+                parent,
+                leaf: !q.is_parent(),
+                priority: q.conf.priority,
+                priority_order: q.conf.parent_order == ParentOrder::PriorityUtilization,
+                disabled: q.conf.disable_preemption.unwrap_or(disabled),
+                intra_disabled: !conf.intra.enabled
+                    || q.conf.disable_intra_preemption.unwrap_or(intra),
+                max_am_percent: q.conf.am_percent(0),
+                order: match q.conf.leaf_order {
+                    LeafOrder::Fair { size_based_weight } => {
+                        preempt::LeafOrder::Fair { size_based_weight }
+                    }
+                    _ => preempt::LeafOrder::Fifo,
+                },
+                shares: shares.collect(),
+            });
+        }
+        out
+    }
+
+    fn shown_apps(&self, places: &mut Places) -> Vec<preempt::App> {
+        let mut apps: Vec<&App> = self.apps.iter().flatten().collect();
+        apps.sort_by_key(|a| a.submitted);
+        apps.into_iter()
+            .filter(|a| matches!(a.turn, Turn::Active | Turn::Pending))
+            .map(|a| self.shown_app(a, places))
+            .collect()
+    }
+
+    fn shown_app(&self, a: &App, places: &mut Places) -> preempt::App {
+        let live = self.containers.chain(a.first);
+        let reserved = a.reservations.values().flatten().filter_map(|(_, idx)| {
+            let c = self.containers.get(*idx)?;
+            Some((*idx, c))
+        });
+        let mut held: Vec<(ContainerIdx, &Container)> = live.chain(reserved).collect();
+        held.sort_by_key(|(_, c)| c.number);
+        let containers = held.into_iter().map(|(idx, c)| {
+            places.containers.insert(c.number, idx);
+            let asks = a.asks.get(c.key);
+            let killable = self
+                .nodes
+                .get(c.node)
+                .is_some_and(|n| n.killable.contains(&idx));
+            preempt::Container {
+                key: c.number,
+                size: c.resource,
+                node: places.node_at.get(&c.node).copied().unwrap_or(0),
+                asked: c.asked.at(),
+                priority: c.key.priority,
+                am: c.is_am,
+                reserved: c.reserved,
+                killable,
+                pinned: c.key.update.is_some()
+                    || asks.is_some_and(|asks| !asks.relaxed_at(super::ask::ANY)),
+                created: c.created,
+            }
+        });
+        let containers = containers.collect();
+        let shares = self.labels_in_order().map(|label| preempt::AppShare {
+            used: a.used.get(label),
+            pending: a.counted.get(label),
+        });
+        preempt::App {
+            queue: places.queue_at.get(&a.queue).copied().unwrap_or(0),
+            user: places.user_at.get(&(a.queue, a.user)).copied().unwrap_or(0),
+            priority: a.priority,
+            active: a.turn == Turn::Active,
+            am: Some((a.am.label.at(), a.am.size)),
+            waiting_for_am: a.am.waiting,
+            shares: shares.collect(),
+            containers,
+        }
+    }
+}
