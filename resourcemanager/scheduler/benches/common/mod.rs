@@ -221,6 +221,13 @@ pub fn median(runs: usize, mut f: impl FnMut()) -> Duration {
     times[times.len() / 2]
 }
 
+/// Milliseconds that this thread ran on a processor, so that what else runs on the machine does not
+/// count.
+pub fn cpu_ms() -> f64 {
+    let ran = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    ran.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e6
+}
+
 /// Microseconds with two places.
 pub fn us(d: Duration) -> f64 {
     d.as_secs_f64() * 1e6

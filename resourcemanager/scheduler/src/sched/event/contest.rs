@@ -18,8 +18,8 @@ struct Seat<K> {
     kinds: u64,
     /// Bit of its user, 0 where that does not matter.
     user: u64,
-    /// Number of the last walk that was there.
-    seen: u64,
+    /// Seen on the walk in progress.
+    hidden: bool,
 }
 
 /// The best of a part of the seats, and what is there in all.
@@ -36,6 +36,10 @@ pub(super) struct Contest<K> {
     seats: Vec<Option<Seat<K>>>,
     /// Implicit tree: round 1 is the final, round `n` is between `2n` and `2n + 1`.
     rounds: Vec<Round>,
+    /// Number of the last walk, and the seat that it took last.
+    walk: u64,
+    last: Option<u32>,
+    hidden: Vec<u32>,
 }
 
 /// What a search takes.
@@ -45,7 +49,7 @@ pub(super) struct Wanted {
     pub kinds: u64,
     /// Users to pass over, by their bits.
     pub blocked_users: u64,
-    /// Number of the walk: seats seen on it are passed over.
+    /// Number of the walk: a seat is taken once on it.
     pub walk: u64,
 }
 
@@ -54,6 +58,9 @@ impl<K> Default for Contest<K> {
         Self {
             seats: Vec::new(),
             rounds: Vec::new(),
+            walk: 0,
+            last: None,
+            hidden: Vec::new(),
         }
     }
 }
@@ -76,13 +83,12 @@ impl<K: Rank> Contest<K> {
             }
             self.grow(at + 1);
         }
-        let seen = self.seats[at].map_or(0, |s| s.seen);
         self.seats[at] = (kinds != 0).then_some(Seat {
             key,
             owner,
             kinds,
             user,
-            seen,
+            hidden: false,
         });
         self.replay(at);
     }
@@ -127,7 +133,8 @@ impl<K: Rank> Contest<K> {
             return self.rounds[at];
         }
         let seat = at - self.seats.len();
-        self.seats[seat].map_or_else(Round::default, |s| Round {
+        let shown = self.seats[seat].filter(|s| !s.hidden);
+        shown.map_or_else(Round::default, |s| Round {
             winner: u32::try_from(seat).unwrap_or(u32::MAX),
             kinds: s.kinds,
             users: s.user,
@@ -142,15 +149,49 @@ impl<K: Rank> Contest<K> {
         }
     }
 
-    /// The first in order that is wanted, with its owner; it counts as seen from then on.
+    /// The owner of the first in order that is wanted and that this walk did not take yet.
     pub fn take(&mut self, wanted: Wanted) -> Option<u32> {
         if self.seats.is_empty() {
             return None;
         }
+        let same = std::mem::replace(&mut self.walk, wanted.walk) == wanted.walk;
+        if let Some(last) = self.last.take().filter(|_| same) {
+            self.hide(last);
+        }
         let seat = self.search(1, wanted)?;
-        let found = self.seats.get_mut(seat as usize)?.as_mut()?;
-        found.seen = wanted.walk;
-        Some(found.owner)
+        self.last = Some(seat);
+        self.seats[seat as usize].as_ref().map(|s| s.owner)
+    }
+
+    fn hide(&mut self, seat: u32) {
+        if let Some(s) = &mut self.seats[seat as usize] {
+            s.hidden = true;
+            self.hidden.push(seat);
+            self.replay(seat as usize);
+        }
+    }
+
+    /// The walk left something out that must be put back by [`Self::show`].
+    pub fn has_hidden(&self) -> bool {
+        !self.hidden.is_empty()
+    }
+
+    /// The walk is over: everything takes part again.
+    pub fn show(&mut self) {
+        let many = self.hidden.len() * 4 > self.seats.len();
+        while let Some(seat) = self.hidden.pop() {
+            if let Some(s) = &mut self.seats[seat as usize] {
+                s.hidden = false;
+            }
+            if !many {
+                self.replay(seat as usize);
+            }
+        }
+        if many {
+            for at in (1..self.seats.len()).rev() {
+                self.rounds[at] = self.play(at);
+            }
+        }
     }
 
     fn search(&self, at: usize, wanted: Wanted) -> Option<u32> {
@@ -162,7 +203,7 @@ impl<K: Rank> Contest<K> {
         }
         let fits = |s: &Seat<K>| {
             s.kinds & wanted.kinds != 0
-                && s.seen != wanted.walk
+                && !s.hidden
                 && (s.user == 0 || s.user & !wanted.blocked_users != 0)
         };
         if self.seats[round.winner as usize].as_ref().is_some_and(fits) {

@@ -41,6 +41,7 @@ fn it_takes_in_the_order_of_a_stable_sort_and_passes_over_what_is_not_wanted() {
             .collect();
         expected.sort_unstable();
         let taken: Vec<u32> = std::iter::from_fn(|| contest.take(wanted)).collect();
+        contest.show();
         assert_eq!(taken, expected.iter().map(|(_, s)| *s).collect::<Vec<_>>());
         assert_eq!(contest.kinds(), seats.iter().fold(0, |all, s| all | s.1));
     }

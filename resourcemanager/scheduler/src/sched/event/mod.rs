@@ -147,6 +147,7 @@ impl Sched {
         };
         let mut limits = Limits::new(limit);
         let found = self.walk_queue(ROOT, &mut limits, walk);
+        self.event.tables.end_walk();
         let Some(proposal) = found.proposal else {
             return false;
         };

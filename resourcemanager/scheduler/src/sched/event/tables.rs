@@ -15,7 +15,7 @@ use super::{
         policy::{AppOrder, ChildOrder},
     },
     classes::{ALWAYS, Classes},
-    contest::{Contest, Rank},
+    contest::{Contest, Rank, Wanted},
     find::packs,
     nodes::{NOTHING, NodeTree, Part},
 };
@@ -96,6 +96,8 @@ pub(super) struct Tables {
     changed_apps: Changed,
     /// Number of the last walk.
     pub walks: u64,
+    /// Contests that the walk in progress left something out of.
+    open: Vec<(QueueIdx, LabelIdx, bool)>,
 }
 
 impl PartialEq for Tables {
@@ -127,12 +129,48 @@ impl Tables {
         }
     }
 
-    /// The children of a queue in a partition.
-    pub fn children(
+    /// The next child of a queue that is worth a try.
+    pub fn next_child(
         &mut self,
         queue: QueueIdx,
         label: LabelIdx,
-    ) -> Option<&mut Contest<ChildOrder>> {
+        wanted: Wanted,
+    ) -> Option<QueueIdx> {
+        let contest = self.children(queue, label)?;
+        let before = contest.has_hidden();
+        let owner = contest.take(wanted);
+        if !before && contest.has_hidden() {
+            self.open.push((queue, label, true));
+        }
+        Some(QueueIdx(u16::try_from(owner?).ok()?))
+    }
+
+    /// The next application of a leaf that is worth a try.
+    pub fn next_app(&mut self, queue: QueueIdx, label: LabelIdx, wanted: Wanted) -> Option<AppIdx> {
+        let contest = self.apps(queue, label)?;
+        let before = contest.has_hidden();
+        let owner = contest.take(wanted);
+        if !before && contest.has_hidden() {
+            self.open.push((queue, label, false));
+        }
+        owner.map(AppIdx)
+    }
+
+    /// A walk is over: what it left out takes part again.
+    pub fn end_walk(&mut self) {
+        while let Some((queue, label, children)) = self.open.pop() {
+            if children {
+                if let Some(contest) = self.children(queue, label) {
+                    contest.show();
+                }
+            } else if let Some(contest) = self.apps(queue, label) {
+                contest.show();
+            }
+        }
+    }
+
+    /// The children of a queue in a partition.
+    fn children(&mut self, queue: QueueIdx, label: LabelIdx) -> Option<&mut Contest<ChildOrder>> {
         self.queues
             .get_mut(queue.at())?
             .children
@@ -140,7 +178,7 @@ impl Tables {
     }
 
     /// The applications of a leaf that ask for a partition.
-    pub fn apps(&mut self, queue: QueueIdx, label: LabelIdx) -> Option<&mut Contest<AppOrder>> {
+    fn apps(&mut self, queue: QueueIdx, label: LabelIdx) -> Option<&mut Contest<AppOrder>> {
         self.queues.get_mut(queue.at())?.apps.get_mut(label.at())
     }
 

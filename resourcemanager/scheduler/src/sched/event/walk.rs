@@ -152,9 +152,7 @@ impl Sched {
 
     fn next_child(&mut self, queue: QueueIdx, walk: Walk) -> Option<QueueIdx> {
         let wanted = self.wanted_of(walk, 0);
-        let contest = self.event.tables.children(queue, walk.label)?;
-        let owner = contest.take(wanted)?;
-        Some(QueueIdx(u16::try_from(owner).ok()?))
+        self.event.tables.next_child(queue, walk.label, wanted)
     }
 
     fn walk_leaf(&mut self, queue: QueueIdx, limits: &mut Limits, walk: Walk) -> Walked {
@@ -170,8 +168,7 @@ impl Sched {
                 Some(all) => all.next(),
                 None => {
                     let wanted = self.wanted_of(walk, blocked_users);
-                    let contest = self.event.tables.apps(queue, label);
-                    contest.and_then(|c| c.take(wanted)).map(AppIdx)
+                    self.event.tables.next_app(queue, label, wanted)
                 }
             };
             let Some(app) = app else {
