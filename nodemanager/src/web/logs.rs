@@ -224,11 +224,11 @@ async fn frame(site: &Site, id: &str, name: &str, log: &Log) -> (String, String)
         .ok()
         .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let since = since.map_or(0, |s| i64::try_from(s.as_millis()).unwrap_or(0));
+    let title = format!("Container: {id} on {}", site.node);
     let head = format!(
-        "Container: {id} on {}\nLogAggregationType: LOCAL\n{}\nLogType:{name}\n\
+        "{title}\nLogAggregationType: LOCAL\n{}\nLogType:{name}\n\
          LogLastModifiedTime:{}\nLogLength:{}\nLogContents:\n",
-        site.node,
-        "=".repeat(70),
+        "=".repeat(title.len()),
         java_time(since),
         log.length,
     );

@@ -90,7 +90,7 @@ async fn the_link_that_spark_makes_shows_the_end_of_the_log() {
         head,
         format!(
             "Container: {ID} on 127.0.0.1:1\nLogAggregationType: LOCAL\n{}\nLogType:stderr",
-            "=".repeat(70)
+            "=".repeat("Container:  on 127.0.0.1:1".len() + ID.len())
         )
     );
     let tail = format!("\nEnd of LogType:stderr\n{}\n\n", "*".repeat(71));
