@@ -6,10 +6,11 @@ use yarn_types::Resource;
 
 use super::{
     Sched,
+    app::{App, Turn},
     assign::Mode,
     ids::{AppIdx, LabelIdx, QueueIdx, UserIdx},
 };
-use crate::num;
+use crate::{conf::Pacing, num};
 
 impl Sched {
     /// The most that `queue` may hold in `label`, down to a multiple of the smallest container
@@ -37,6 +38,11 @@ impl Sched {
             .minus(p.usage(label).used)
             .plus(self.killable_in(parent, label));
         calc.round_down(left.plus(self.tree.get(child).usage(label).used), types)
+    }
+
+    /// Placing does not wait for heartbeats.
+    pub(super) fn is_event_driven(&self) -> bool {
+        self.conf.queues.cluster.pacing == Pacing::Event
     }
 
     /// The most that `queue` could hold in the default partition with what its ancestors' maxima
@@ -180,10 +186,10 @@ impl Sched {
             .users
             .get(&user)
             .map_or(Resource::ZERO, |u| u.used.get(label));
-        let limit = if label == LabelIdx::DEFAULT {
-            q.leaf.current_limit
-        } else {
-            q.maximum(label)
+        let limit = match (label, self.is_event_driven()) {
+            (LabelIdx::DEFAULT, true) => self.attainable(queue),
+            (LabelIdx::DEFAULT, false) => q.leaf.current_limit,
+            _ => q.maximum(label),
         };
         let of_user = self.user_limit(queue, user, label, Mode::Respect, true);
         let of_user = of_user.minus(held).at_least_zero();
@@ -200,9 +206,11 @@ impl Sched {
     }
 
     /// What an application could still get in the partitions that it asked for
-    /// (`CapacityHeadroomProvider`); nothing before it was ever considered.
+    /// (`CapacityHeadroomProvider`); nothing before it was ever considered. Event-driven, it is
+    /// what the queues' use leaves now, not what the last walk through its queue left.
     pub fn headroom(&self, app: AppIdx) -> Resource {
-        let Some(a) = self.app(app).filter(|a| a.considered) else {
+        let counts = |a: &&App| a.considered || self.is_event_driven() && a.turn == Turn::Active;
+        let Some(a) = self.app(app).filter(counts) else {
             return Resource::ZERO;
         };
         let mut labels: Vec<LabelIdx> = a.asks.iter().map(|(_, asks)| asks.label).collect();

@@ -392,6 +392,46 @@ fn an_increase_is_granted_on_its_node_at_once() {
 }
 
 #[test]
+fn headroom_is_what_is_left_now() {
+    let mut c = Cluster::new(&[]);
+    c.node(gib(10, 10, 0), "");
+    let (a, b) = (c.app("a", "u"), c.app("b", "v"));
+    c.run();
+    let room = |c: &Cluster, app| c.sched.headroom(app).memory_mb() / 1024;
+    assert_eq!(room(&c, a), 6, "one user has the guarantee");
+    c.ask(b, gib(1, 1, 0), 7);
+    let grants = c.run();
+    assert_eq!(grants.len(), 7);
+    assert_eq!(room(&c, a), 3, "others hold 7 of 10");
+    c.sched.release(grants[0].container);
+    assert_eq!(room(&c, a), 4);
+}
+
+#[test]
+fn entries_keep_within_their_sizes() {
+    let bytes = Sched::entry_bytes();
+    assert!(
+        bytes.node <= 2048 && bytes.container <= 1024 && bytes.app <= 8192,
+        "{bytes:?}"
+    );
+}
+
+#[test]
+fn devices_that_are_not_back_yet_are_no_room() {
+    let mut c = Cluster::new(&[]);
+    let node = c.node(gib(64, 64, 2), "");
+    c.sched.set_free_devices(node, 2);
+    let a = c.app("a", "u");
+    c.ask(a, gib(1, 1, 2), 2);
+    let first = c.run();
+    assert_eq!(first.len(), 1);
+    c.sched.release(first[0].container);
+    assert_eq!(c.run().len(), 0, "the ledger has not freed them");
+    c.sched.set_free_devices(node, 2);
+    assert_eq!(c.run().len(), 1);
+}
+
+#[test]
 fn a_pass_ends_at_its_budget_and_goes_on() {
     let mut c = Cluster::new(&[]);
     for _ in 0..8 {
