@@ -205,3 +205,26 @@ async fn the_logs_of_a_container_are_listed_without_links() {
     }
     handle.stop(false).await;
 }
+
+#[tokio::test]
+async fn head_is_get_without_a_body_and_other_methods_are_refused_as_hadoop_does() {
+    let root = logs();
+    let (base, handle) = serve(root.path());
+    let client = reqwest::Client::new();
+    let list = format!("{base}/ws/v1/node/containers/{ID}/logs");
+    let head = client.head(&list).send().await.unwrap();
+    assert_eq!(head.status(), 200);
+    assert_eq!(
+        head.headers()["content-type"],
+        "application/json;charset=utf-8"
+    );
+    assert_eq!(head.text().await.unwrap(), "");
+    let post = client.post(&list).send().await.unwrap();
+    assert_eq!(post.status(), 503);
+    assert!(post.headers().get("content-type").is_none());
+    assert_eq!(
+        post.text().await.unwrap(),
+        r#"{"RemoteException":{"exception":"NotAllowedException","message":"HTTP 405 Method Not Allowed","javaClassName":"javax.ws.rs.NotAllowedException"}}"#
+    );
+    handle.stop(false).await;
+}

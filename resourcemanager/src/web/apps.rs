@@ -323,6 +323,25 @@ fn attempt_dto(app: &AppReport, attempt: &AttemptReport) -> dto::AppAttempt {
     }
 }
 
+/// Whether an application has no ApplicationMaster that runs or ran.
+fn waits(state: ApplicationState) -> bool {
+    matches!(
+        state,
+        ApplicationState::New
+            | ApplicationState::NewSaving
+            | ApplicationState::Submitted
+            | ApplicationState::Accepted
+    )
+}
+
+fn tracking_ui(registered: bool, live: bool) -> &'static str {
+    match (registered, live) {
+        (false, _) => "UNASSIGNED",
+        (true, true) => "ApplicationMaster",
+        (true, false) => "History",
+    }
+}
+
 fn app_dto(
     state: &State,
     app: &AppReport,
@@ -331,14 +350,7 @@ fn app_dto(
 ) -> dto::App {
     let live = !app.state.is_final();
     let urls = app_urls(&state.context, app);
-    let waiting = matches!(
-        app.state,
-        ApplicationState::New
-            | ApplicationState::NewSaving
-            | ApplicationState::Submitted
-            | ApplicationState::Accepted
-    );
-    let registered = !waiting && urls.tracking != "N/A";
+    let registered = !waits(app.state) && urls.tracking != "N/A";
     let am_node = attempt.and_then(|a| a.am_node.as_ref());
     let logs = attempt.and_then(|a| Some((a.am_container?, a.am_node.as_ref()?)));
     let types = state.context.spellings.of(app.id);
@@ -356,11 +368,7 @@ fn app_dto(
         state: app.state.as_str(),
         final_status: app.final_status.as_str(),
         progress: app.progress * 100.0,
-        tracking_ui: match (registered, live) {
-            (false, _) => "UNASSIGNED",
-            (true, true) => "ApplicationMaster",
-            (true, false) => "History",
-        },
+        tracking_ui: tracking_ui(registered, live),
         tracking_url: registered.then_some(urls.tracking),
         diagnostics: app.diagnostics.clone(),
         cluster_id: state.started_wall_ms,
