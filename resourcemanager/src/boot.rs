@@ -15,7 +15,10 @@ use std::{
 };
 
 use hadoop_ipc::server::{AuthPolicy, InputBudget, Server, ServerOptions, Service};
-use rm_core::{Boot, Event, Rm, RmConf, conf::Calculator as CoreCalculator, event::HostLists};
+use rm_core::{
+    Boot, Event, Rm, RmConf, conf::Calculator as CoreCalculator, event::HostLists,
+    labels::NodeLabels,
+};
 use tokio::{runtime::Handle, task::JoinHandle as Task};
 use yarn_conf::{
     Calculator, Configuration, HostPort, Problem, resource_calculator, resource_types,
@@ -35,7 +38,7 @@ use crate::{
     rpc::{Context, Protocol, Reload, Replays},
     settings::{Endpoint, Settings, reachable_host},
     spellings::Spellings,
-    store::MemoryStore,
+    store::{LabelFiles, LabelKeeper, MemoryStore, Store},
     submissions::Submissions,
     topology::Topology,
     web::{State, Web},
@@ -164,9 +167,10 @@ impl Daemon {
             seed: rand::random(),
             conf: core_conf,
         });
+        let store = open_store(&settings, &driver)?;
         driver.tell(Event::Hosts(lists));
         driver.tell(Event::DynamicResources(dynamic));
-        let thread = spawn_driver(&settings, &context, rm)?;
+        let thread = spawn_driver(&settings, &context, rm, store)?;
         let roller = spawn_roller(&context);
         match open_all(&settings, conf.clone(), context, listener, started_wall_ms) {
             Ok((ports, web)) => Ok(Self {
@@ -351,6 +355,7 @@ fn context(parts: ContextParts<'_>) -> Context {
         proxy_url,
         log_aggregation: settings.log_aggregation,
         cluster_id: settings.cluster_id.clone(),
+        node_labels: settings.node_labels.clone(),
         heartbeat_interval_ms: settings.heartbeat_interval_ms,
         runtime: Handle::current(),
     }
@@ -360,6 +365,7 @@ fn spawn_driver(
     settings: &Settings,
     context: &Arc<Context>,
     rm: Rm,
+    store: Box<dyn Store>,
 ) -> Result<JoinHandle<()>, StartError> {
     let driver = &context.driver;
     let options = LauncherOptions {
@@ -383,9 +389,29 @@ fn spawn_driver(
         launcher,
         types: context.types.clone(),
     };
+    Run::spawn(driver, rm, store, Box::new(outside)).map_err(StartError::Thread)
+}
+
+/// The store; what it kept goes to the core. Which node has which label is the nodes' to say where
+/// they say it at all.
+fn open_store(settings: &Settings, driver: &Driver) -> Result<Box<dyn Store>, StartError> {
     let told = driver.clone();
-    let store = MemoryStore::new(move |seq| told.tell(Event::Stored { seq }));
-    Run::spawn(driver, rm, Box::new(store), Box::new(outside)).map_err(StartError::Thread)
+    let stored = move |seq| told.tell(Event::Stored { seq });
+    let Some(settings) = &settings.node_labels else {
+        return Ok(Box::new(MemoryStore::new(stored)));
+    };
+    let (files, kept) = LabelFiles::open(&settings.dir)?;
+    tracing::info!(dir = %settings.dir.display(), labels = kept.labels.len(), "node labels read");
+    driver.tell(Event::Labels {
+        labels: kept.labels.into_iter().collect(),
+        nodes: if settings.distributed {
+            NodeLabels::default()
+        } else {
+            kept.nodes
+        },
+    });
+    let store = LabelKeeper::start(files, stored).map_err(StartError::Thread)?;
+    Ok(Box::new(store))
 }
 
 fn spawn_roller(context: &Arc<Context>) -> Task<()> {

@@ -8,6 +8,7 @@ pub mod driver;
 #[cfg(test)]
 mod fake;
 pub mod hosts;
+pub mod labels;
 pub mod launcher;
 pub mod outside;
 pub mod rpc;

@@ -5,7 +5,7 @@
 use std::{net::IpAddr, path::PathBuf};
 
 use hadoop_ipc::token::KeyRingOptions;
-use yarn_conf::{Configuration, HostPort, Problem, TimeUnit};
+use yarn_conf::{Configuration, HostPort, NodeLabelSettings, Problem, TimeUnit};
 
 /// A port of the RM: which key says where, and what it says.
 #[derive(Clone, Debug)]
@@ -75,6 +75,8 @@ pub struct Settings {
     pub include_path: Option<PathBuf>,
     /// `yarn.resourcemanager.nodes.exclude-path`.
     pub exclude_path: Option<PathBuf>,
+    /// Node labels, where they are enabled.
+    pub node_labels: Option<NodeLabelSettings>,
     /// `yarn.log-aggregation-enable`.
     pub log_aggregation: bool,
     /// `yarn.resourcemanager.cluster-id`, when set.
@@ -112,6 +114,7 @@ impl Settings {
             racks: racks(conf)?,
             include_path: path(conf, "yarn.resourcemanager.nodes.include-path")?,
             exclude_path: path(conf, "yarn.resourcemanager.nodes.exclude-path")?,
+            node_labels: yarn_conf::node_labels(conf)?,
             log_aggregation: conf.bool("yarn.log-aggregation-enable", false)?,
             cluster_id: text(conf, "yarn.resourcemanager.cluster-id")?,
             frame_bytes_max: usize::try_from(conf.u32("ipc.maximum.data.length", 134_217_728)?)

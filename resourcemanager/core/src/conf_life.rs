@@ -60,6 +60,8 @@ pub struct LifeConf {
     /// more; `None` avoids none (`yarn.resourcemanager.am-scheduling.node-blacklisting-enabled`,
     /// `…-disable-threshold`).
     pub am_blacklist_share: Option<Share>,
+    /// `yarn.resourcemanager.node-labels.am.default-node-label-expression`.
+    pub am_default_label: Option<String>,
     /// Root of the RM's web pages, e.g. `http://rm.example:8088`, used in texts that users read.
     /// Taken from `yarn.resourcemanager.webapp.address`; the shell replaces it when the port comes
     /// from the OS.
@@ -114,6 +116,8 @@ impl LifeConf {
                 i64::try_from(minimum_vcores).unwrap_or(i64::MAX),
             ),
             am_blacklist_share,
+            am_default_label: read
+                .text("yarn.resourcemanager.node-labels.am.default-node-label-expression"),
             web_url: format!("http://{}", web.as_deref().unwrap_or("0.0.0.0:8088")),
         };
         if read.problems.is_empty() {

@@ -297,7 +297,8 @@ pub struct Submission {
     pub keep_containers: bool,
     /// What the ApplicationMaster's container needs, as asked (not yet normalised).
     pub am_resource: Resource,
-    /// Label of the ApplicationMaster's container, when given.
+    /// Label of the ApplicationMaster's container, when given; once the application was accepted that
+    /// of its partition.
     pub am_label: Option<String>,
     /// Default label of the application's containers, when given.
     pub label: Option<String>,
@@ -306,10 +307,12 @@ pub struct Submission {
 }
 
 impl Submission {
-    /// Label of the ApplicationMaster's container: its own, or the application's.
-    pub fn am_label(&self) -> Option<&str> {
-        let label = self.am_label.as_deref().or(self.label.as_deref());
-        label.map(str::trim).filter(|label| !label.is_empty())
+    /// Label that its ApplicationMaster's container is asked for with: its own, or the cluster's
+    /// `default`, or the application's (`RMAppManager.validateAndCreateResourceRequest`).
+    pub fn asked_am_label<'a>(&'a self, default: Option<&'a str>) -> Option<&'a str> {
+        let given = |label: &&str| !label.trim().is_empty();
+        let own = self.am_label.as_deref().filter(given);
+        own.or(default.filter(given)).or(self.label.as_deref())
     }
 }
 

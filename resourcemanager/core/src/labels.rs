@@ -34,7 +34,8 @@ impl NodeLabels {
         own.filter(|label| !label.is_empty())
     }
 
-    fn set(&mut self, target: &LabelTarget, label: Arc<str>) {
+    /// Gives a label, an empty one for none; that of a host takes those of its nodes away.
+    pub fn set(&mut self, target: &LabelTarget, label: Arc<str>) {
         match target {
             LabelTarget::Host(host) => {
                 self.nodes.retain(|node, _| node.host != *host);
@@ -54,7 +55,8 @@ impl NodeLabels {
         }
     }
 
-    fn forget(&mut self, names: &BTreeSet<Arc<str>>) {
+    /// Takes labels from everything that has them.
+    pub fn forget(&mut self, names: &BTreeSet<Arc<str>>) {
         self.hosts.retain(|_, label| !names.contains(label));
         self.nodes.retain(|_, label| !names.contains(label));
     }

@@ -12,11 +12,11 @@ use yarn_types::{
 use crate::{
     app::App,
     attempt::{Attempt, LifeState},
+    conf::AccessibleLabels,
     container::Container,
     gpu::NodeGpus,
     node::Node,
     rm::Rm,
-    conf::AccessibleLabels,
     sched::{AppIdx, LabelIdx, NodeIdx, QueueFigures},
     view::{
         AppReport, AttemptReport, ClusterMetrics, ContainerReport, GpuReport, NodeReport,

@@ -7,7 +7,7 @@ use std::{fmt, io, net::SocketAddr, path::PathBuf};
 use rm_core::conf::ConfProblem;
 use yarn_conf::{LoadError, Problem};
 
-use crate::hosts::HostsError;
+use crate::{hosts::HostsError, store::LabelStoreError};
 
 /// Anything that keeps the daemon from starting.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +27,9 @@ pub enum StartError {
     /// dynamic-resources.xml.
     #[error("dynamic-resources.xml: {0}")]
     DynamicResources(String),
+    /// The store of node labels.
+    #[error(transparent)]
+    Labels(#[from] LabelStoreError),
     /// A host list.
     #[error(transparent)]
     Hosts(#[from] HostsError),

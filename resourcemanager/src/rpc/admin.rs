@@ -2,6 +2,7 @@
 //! May touch: wire messages, the reload port, the account database.
 //! Must not: apply half of a refresh (the core takes all or nothing).
 
+pub(crate) mod labels;
 mod nodes;
 
 use std::{ffi::CString, sync::Arc};
@@ -80,9 +81,9 @@ pub(super) const METHODS: &[Method] = &[
     row("refreshServiceAcls", refresh_service_acls),
     row("updateNodeResource", nodes::update_node_resource),
     row("refreshNodesResources", nodes::refresh_nodes_resources),
-    row("addToClusterNodeLabels", no_labels),
-    row("removeFromClusterNodeLabels", no_labels),
-    row("replaceLabelsOnNodes", no_labels),
+    row("addToClusterNodeLabels", labels::add),
+    row("removeFromClusterNodeLabels", labels::remove),
+    row("replaceLabelsOnNodes", labels::replace),
     row(
         "checkForDecommissioningNodes",
         nodes::check_for_decommissioning_nodes,
@@ -101,12 +102,6 @@ pub(super) const METHODS: &[Method] = &[
 fn not_built(_: &Arc<Context>, incoming: Incoming) {
     let e = errors::not_enabled(&incoming.call.method);
     refuse(incoming, e);
-}
-
-/// What stock says while `yarn.node-labels.enabled` is false.
-fn no_labels(_: &Arc<Context>, incoming: Incoming) {
-    let text = "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled";
-    refuse(incoming, errors::yarn(text));
 }
 
 /// Never an IOException: stock clients try those again for a quarter of an hour without a word.

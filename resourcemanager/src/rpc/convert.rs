@@ -80,13 +80,6 @@ pub(super) fn count(n: u32) -> i32 {
     i32::try_from(n).unwrap_or(i32::MAX)
 }
 
-/// `None` for an empty label: Hadoop treats it as not given.
-fn label(expression: Option<&String>) -> Option<String> {
-    expression
-        .map(|l| l.trim().to_owned())
-        .filter(|l| !l.is_empty())
-}
-
 pub(super) fn ask(
     request: &ResourceRequestProto,
     types: &ResourceTypes,
@@ -107,7 +100,10 @@ pub(super) fn ask(
         capability: capability.resource,
         count: request.num_containers(),
         relax_locality: request.relax_locality(),
-        label: label(request.node_label_expression.as_ref()),
+        label: request
+            .node_label_expression
+            .as_ref()
+            .map(|l| l.trim().to_owned()),
         opportunistic: execution
             .is_some_and(|e| e.execution_type() == ExecutionTypeProto::Opportunistic),
         unknown_resource: capability.unknown,

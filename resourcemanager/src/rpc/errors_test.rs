@@ -43,6 +43,7 @@ pub(crate) fn test_context() -> Context {
         proxy_url: "http://rm:8088".to_owned(),
         log_aggregation: false,
         cluster_id: None,
+        node_labels: None,
         heartbeat_interval_ms: 1000,
         runtime: runtime.handle().clone(),
     }

@@ -15,7 +15,7 @@ use std::{sync::Arc, time::Instant};
 use hadoop_ipc::server::{Call, Caller, RemoteException, Replier, Service};
 use prost::Message;
 use rm_core::{CallId, Event, Reply, Rm, view::View};
-use yarn_conf::Calculator;
+use yarn_conf::{Calculator, NodeLabelSettings};
 use yarn_types::ResourceTypes;
 
 pub use admin::Reload;
@@ -61,10 +61,19 @@ pub struct Context {
     pub log_aggregation: bool,
     /// `yarn.resourcemanager.cluster-id`.
     pub cluster_id: Option<String>,
+    /// Node labels, where they are enabled.
+    pub node_labels: Option<NodeLabelSettings>,
     /// Told to nodes.
     pub heartbeat_interval_ms: i64,
     /// The runtime for what does not fit a connection's task.
     pub runtime: tokio::runtime::Handle,
+}
+
+impl Context {
+    /// Nodes say their labels themselves.
+    pub fn labels_are_distributed(&self) -> bool {
+        self.node_labels.as_ref().is_some_and(|l| l.distributed)
+    }
 }
 
 /// One call on its way through a method.
@@ -276,6 +285,10 @@ mod tests;
 #[cfg(test)]
 #[path = "admin_test.rs"]
 mod admin_tests;
+
+#[cfg(test)]
+#[path = "labels_test.rs"]
+mod labels_tests;
 
 #[cfg(test)]
 #[path = "gpu_test.rs"]

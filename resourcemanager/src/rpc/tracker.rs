@@ -2,7 +2,7 @@
 //! May touch: wire messages, keys for nodes, racks.
 //! Must not: keep state of a node (the core does), but for the last answer.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use hadoop_ipc::server::{Caller, RemoteException};
 use rm_core::{
@@ -15,14 +15,14 @@ use yarn_proto::{
     gpu,
     server::{
         MasterKeyProto, NodeActionProto, NodeHeartbeatRequestProto, NodeHeartbeatResponseProto,
-        RegisterNodeManagerRequestProto, RegisterNodeManagerResponseProto,
+        NodeLabelsProto, RegisterNodeManagerRequestProto, RegisterNodeManagerResponseProto,
         UnRegisterNodeManagerRequestProto, UnRegisterNodeManagerResponseProto,
     },
     yarn::{SignalContainerCommandProto, SignalContainerRequestProto},
 };
 
 use super::{Context, HADOOP_VERSION, Incoming, Method, convert, encoded, event, finish};
-use crate::topology::DEFAULT_RACK;
+use crate::{labels, topology::DEFAULT_RACK};
 
 pub(super) const METHODS: &[Method] = &[
     Method {
@@ -123,9 +123,14 @@ fn registration(
         containers: statuses.collect::<Result<_, _>>()?,
         running_apps: apps.filter_map(app_id).collect(),
         health: health.map(|h| convert::health(Some(h))),
-        labels: None,
+        labels: said_labels(context, m.node_labels.as_ref()),
         gpus: convert::gpus(m.heddle_gpus.as_ref().map(gpu::list))?,
     })
+}
+
+/// Nodes are asked for their labels where those are distributed, and not heard elsewhere.
+fn said_labels(context: &Context, said: Option<&NodeLabelsProto>) -> Option<BTreeSet<Arc<str>>> {
+    labels::said(said.filter(|_| context.labels_are_distributed()))
 }
 
 fn registered_proto(
@@ -210,7 +215,7 @@ fn heartbeat_request(
         response_id: status.response_id(),
         containers: containers.collect::<Result<_, _>>()?,
         health: convert::health(status.node_health_status.as_ref()),
-        labels: None,
+        labels: said_labels(context, m.node_labels.as_ref()),
         gpus: convert::gpus(m.heddle_gpus.as_ref().map(gpu::changes))?,
     })
 }
@@ -246,6 +251,7 @@ fn heartbeat_proto(
         containers_to_signal: beat.containers_to_signal.into_iter().map(signal).collect(),
         resource: beat.resource.map(|r| resource_proto(r, &context.types)),
         heddle_gpu_seq: beat.gpu_seq,
+        are_node_labels_accepted_by_rm: beat.labels_accepted.then_some(true),
         ..Default::default()
     }
 }

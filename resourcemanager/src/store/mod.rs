@@ -4,8 +4,12 @@
 
 use rm_core::effect::Record;
 
+mod keeping;
+mod labels;
 mod memory;
 
+pub use keeping::LabelKeeper;
+pub use labels::{KeptLabels, LabelFiles, LabelStoreError};
 pub use memory::MemoryStore;
 
 /// Where records go. `stored` of the implementation is called with the sequence number once the

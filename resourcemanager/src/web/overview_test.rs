@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use rm_core::view::ClusterMetrics;
+use rm_core::view::{ClusterMetrics, PartitionReport, QueueUsage};
 use yarn_types::{NodeId, QueueState, ResourceType};
 
 use super::*;
@@ -46,6 +46,22 @@ pub(in crate::web) fn queue(path: &str, used: f32, of: f32) -> Arc<QueueReport> 
         user_limit_percent: 100.0,
         user_limit_factor: 1.0,
         max_applications: 10_000,
+        accessible_labels: vec!["*".to_owned()],
+        default_label: None,
+        partitions: vec![PartitionReport {
+            label: "".into(),
+            usage: QueueUsage {
+                used: Resource::new(1024, 1).with(2, 2000),
+                capacity: of,
+                max_capacity: 1.0,
+                abs_capacity: of,
+                abs_max_capacity: 1.0,
+                used_capacity: used / of,
+                abs_used_capacity: used,
+                weight: -1.0,
+                ..QueueUsage::default()
+            },
+        }],
     })
 }
 
@@ -76,6 +92,7 @@ pub(in crate::web) fn made() -> View {
         last_heartbeat_wall_ms: 0,
         version: "3.5.0".to_owned(),
         decommissioning_timeout_s: None,
+        label: None,
         gpus: vec![
             card(1, Some("pid <7>"), None),
             card(0, None, Some("container_1_0001_01_000002")),

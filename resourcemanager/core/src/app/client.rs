@@ -114,8 +114,11 @@ impl Rm {
         if !submission.unmanaged {
             let queue = queue_name(&submission.queue);
             let size = submission.am_resource;
-            let (size, _) = self.sched.validate_am(queue, size, submission.am_label())?;
+            let default = self.conf.am_default_label.as_deref();
+            let label = submission.asked_am_label(default);
+            let (size, label) = self.sched.validate_am(queue, size, label)?;
             submission.am_resource = size;
+            submission.am_label = Some(self.sched.label_name(label).to_string());
         }
         self.next_app += 1;
         let seq = self.store.push(After::AppSaved(id));

@@ -67,7 +67,8 @@ impl Rm {
             self.store_attempt(id, None, out);
         } else {
             let am = app.submission.am_resource;
-            let label = app.submission.am_label().and_then(|l| self.sched.label(l));
+            let label = app.submission.am_label.as_deref();
+            let label = label.and_then(|label| self.sched.label(label));
             let avoided = self.am_avoids(idx);
             self.sched.avoid_for_am(idx, &avoided);
             self.sched

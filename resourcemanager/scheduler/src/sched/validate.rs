@@ -30,7 +30,7 @@ pub struct RawAsk {
     pub count: i32,
     /// Whether the next wider place may be used.
     pub relax_locality: bool,
-    /// Node label expression, when given.
+    /// Node label expression, when given; blank for the default partition.
     pub label: Option<String>,
     /// Asked as OPPORTUNISTIC.
     pub opportunistic: bool,
@@ -169,14 +169,10 @@ impl Sched {
         label: Option<&str>,
         place: &str,
     ) -> Result<LabelIdx, Reject> {
-        let own = label.map(str::trim).filter(|l| !l.is_empty());
         let default = self.tree.get(queue).conf.default_label.as_deref();
-        let wanted = match own {
-            Some(own) => Some(own),
-            None if place == ANY => default.map(str::trim).filter(|l| !l.is_empty()),
-            None => None,
-        };
-        let Some(name) = wanted else {
+        // A blank label is one that was given: the default partition.
+        let wanted = label.or(default.filter(|_| place == ANY));
+        let Some(name) = wanted.map(str::trim).filter(|l| !l.is_empty()) else {
             return Ok(LabelIdx::DEFAULT);
         };
         let refuse = |text: String| Err(Reject::new(RejectKind::InvalidLabelResourceRequest, text));

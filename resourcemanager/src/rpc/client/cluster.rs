@@ -13,11 +13,9 @@ use yarn_proto::{
         GetAttributesToNodesRequestProto, GetAttributesToNodesResponseProto,
         GetClusterMetricsRequestProto, GetClusterMetricsResponseProto,
         GetClusterNodeAttributesRequestProto, GetClusterNodeAttributesResponseProto,
-        GetClusterNodeLabelsRequestProto, GetClusterNodeLabelsResponseProto,
-        GetClusterNodesRequestProto, GetClusterNodesResponseProto, GetLabelsToNodesRequestProto,
-        GetLabelsToNodesResponseProto, GetNodesToAttributesRequestProto,
-        GetNodesToAttributesResponseProto, GetNodesToLabelsRequestProto,
-        GetNodesToLabelsResponseProto, YarnClusterMetricsProto,
+        GetClusterNodesRequestProto, GetClusterNodesResponseProto,
+        GetNodesToAttributesRequestProto, GetNodesToAttributesResponseProto,
+        YarnClusterMetricsProto,
     },
 };
 use yarn_types::NodeState;
@@ -82,26 +80,7 @@ pub(super) fn nodes(context: &Arc<Context>, incoming: Incoming) {
     );
 }
 
-// Until labels and attributes are built there are none, which is also what stock answers while they
-// are disabled.
-
-pub(super) fn node_to_labels(_: &Arc<Context>, incoming: Incoming) {
-    fixed(incoming, |_: GetNodesToLabelsRequestProto| {
-        Ok(GetNodesToLabelsResponseProto::default())
-    });
-}
-
-pub(super) fn labels_to_nodes(_: &Arc<Context>, incoming: Incoming) {
-    fixed(incoming, |_: GetLabelsToNodesRequestProto| {
-        Ok(GetLabelsToNodesResponseProto::default())
-    });
-}
-
-pub(super) fn node_labels(_: &Arc<Context>, incoming: Incoming) {
-    fixed(incoming, |_: GetClusterNodeLabelsRequestProto| {
-        Ok(GetClusterNodeLabelsResponseProto::default())
-    });
-}
+// Until attributes are built there are none.
 
 pub(super) fn node_attributes(_: &Arc<Context>, incoming: Incoming) {
     fixed(incoming, |_: GetClusterNodeAttributesRequestProto| {

@@ -5,6 +5,7 @@
 mod apps;
 mod change;
 mod cluster;
+mod labels;
 mod queues;
 pub(super) mod reports;
 mod submit;
@@ -33,9 +34,9 @@ pub(super) const METHODS: &[Method] = &[
     row("getContainers", apps::containers),
     row("getClusterMetrics", cluster::metrics),
     row("getClusterNodes", cluster::nodes),
-    row("getNodeToLabels", cluster::node_to_labels),
-    row("getLabelsToNodes", cluster::labels_to_nodes),
-    row("getClusterNodeLabels", cluster::node_labels),
+    row("getNodeToLabels", labels::node_to_labels),
+    row("getLabelsToNodes", labels::labels_to_nodes),
+    row("getClusterNodeLabels", labels::node_labels),
     row("getClusterNodeAttributes", cluster::node_attributes),
     row("getAttributesToNodes", cluster::attributes_to_nodes),
     row("getNodesToAttributes", cluster::nodes_to_attributes),
@@ -67,9 +68,4 @@ fn no_reservations(_: &Arc<Context>, incoming: Incoming) {
 fn no_delegation_tokens(_: &Arc<Context>, incoming: Incoming) {
     let text = "Delegation Token can be issued only with kerberos authentication";
     refuse(incoming, errors::yarn(text));
-}
-
-fn not_built(_: &Arc<Context>, incoming: Incoming) {
-    let e = errors::not_enabled(&incoming.call.method);
-    refuse(incoming, e);
 }

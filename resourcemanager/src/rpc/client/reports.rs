@@ -298,6 +298,7 @@ pub fn node(context: &Context, n: &NodeReport) -> NodeReportProto {
         node_state: Some(node_state_proto(n.state)),
         health_report: Some(n.health_report.clone()),
         last_health_report_time: Some(n.health_wall_ms),
+        node_labels: n.label.iter().map(ToString::to_string).collect(),
         decommissioning_timeout: decommissioning_timeout(n),
         containers_utilization: Some(idle.clone()),
         node_utilization: Some(idle),

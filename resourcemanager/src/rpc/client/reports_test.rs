@@ -172,6 +172,7 @@ fn a_container_names_its_logs_and_a_lost_node_holds_nothing() {
         last_heartbeat_wall_ms: 0,
         version: "3.5.0".to_owned(),
         decommissioning_timeout_s: None,
+        label: None,
         gpus: Vec::new(),
     };
     let lost = node(&context, &lost);
