@@ -45,7 +45,7 @@ struct OfUser {
     demanding: u32,
 }
 
-fn same<T: PartialEq + std::fmt::Debug>(
+fn same<T: Copy + PartialEq + std::fmt::Debug>(
     what: impl FnOnce() -> String,
     kept: T,
     sum: T,

@@ -72,7 +72,7 @@ impl Limits {
 }
 
 /// Why a walk came back with nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) enum Skip {
     /// Nothing to say.
     #[default]

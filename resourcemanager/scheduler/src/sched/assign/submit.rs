@@ -14,12 +14,14 @@ impl Sched {
         if let Some(excess) = assignment.excess {
             self.unreserve(excess);
         }
-        assignment.proposal.is_some_and(|p| self.submit_proposal(p))
+        assignment
+            .proposal
+            .is_some_and(|p| self.submit_proposal(&p))
     }
 
     /// Commits one proposal, unless a limit speaks against it after all.
-    pub(in crate::sched) fn submit_proposal(&mut self, p: Proposal) -> bool {
-        if !self.accepts(&p) {
+    pub(in crate::sched) fn submit_proposal(&mut self, p: &Proposal) -> bool {
+        if !self.accepts(p) {
             return false;
         }
         if p.reserve && p.from.is_some() {
@@ -57,7 +59,7 @@ impl Sched {
         if let Some(from) = p.from {
             self.unreserve(from);
         }
-        self.grant(&p)
+        self.grant(p)
     }
 
     fn grant(&mut self, p: &Proposal) -> bool {

@@ -10,7 +10,7 @@ pub(super) trait Rank: Copy {
 }
 
 /// Something that takes part.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Seat<K> {
     key: K,
     owner: u32,
@@ -23,7 +23,7 @@ struct Seat<K> {
 }
 
 /// The best of a part of the seats, and what is there in all.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Round {
     winner: u32,
     kinds: u64,
@@ -31,7 +31,7 @@ struct Round {
 }
 
 /// The contest. Seats are given out by the caller and stay the same until [`Contest::clear`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Contest<K> {
     seats: Vec<Option<Seat<K>>>,
     /// Implicit tree: round 1 is the final, round `n` is between `2n` and `2n + 1`.
@@ -104,11 +104,11 @@ impl<K: Rank> Contest<K> {
     }
 
     fn replay(&mut self, seat: usize) {
-        let mut at = (self.seats.len() + seat) / 2;
-        while at > 0 {
+        let mut at = self.seats.len() + seat;
+        while at > 1 {
+            at /= 2;
             // the winner's key may have changed, so that rounds are played up to the final
             self.rounds[at] = self.play(at);
-            at /= 2;
         }
     }
 

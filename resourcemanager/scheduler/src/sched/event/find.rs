@@ -46,6 +46,11 @@ pub(super) fn packs(size: Resource) -> bool {
     size.0.iter().skip(2).any(|v| *v > 0)
 }
 
+/// Only the whole partition can be searched for nodes at `level`.
+fn anywhere(seek: Seek<'_>, level: Locality) -> bool {
+    level == Locality::OffSwitch && seek.key.update.is_none()
+}
+
 impl Sched {
     /// How late a node comes for asks that pack: the fewest free devices first, or the most used
     /// first where it offers none.
@@ -171,7 +176,7 @@ impl Sched {
         };
         let fits = |(_, n): &(NodeIdx, &Node)| calc.fits(size, n.free());
         let found = match walk.search {
-            Search::Tables if self.anywhere(seek, level) => {
+            Search::Tables if anywhere(seek, level) => {
                 let tree = self.event.tables.nodes.get(walk.label.at());
                 let open = |idx| self.is_open(seek, level, walk.label, idx);
                 tree.and_then(|t| t.first(self.room(size), &open))
@@ -208,11 +213,6 @@ impl Sched {
         self.nodes
             .usable()
             .filter(move |(idx, _)| self.is_open(seek, level, label, *idx))
-    }
-
-    /// Only the whole partition can be searched for nodes at `level`.
-    fn anywhere(&self, seek: Seek<'_>, level: Locality) -> bool {
-        level == Locality::OffSwitch && seek.key.update.is_none()
     }
 
     /// As [`Self::open_nodes`], from the places that the ask names.
@@ -270,7 +270,7 @@ impl Sched {
         };
         let could = |(_, n): &(NodeIdx, &Node)| calc.fits(size, n.total);
         match walk.search {
-            Search::Tables if self.anywhere(seek, level) => {
+            Search::Tables if anywhere(seek, level) => {
                 let tree = self.event.tables.nodes.get(walk.label.at())?;
                 let open = |idx| self.is_open(seek, level, walk.label, idx);
                 let lack = |free| self.lack(size, free);

@@ -44,7 +44,7 @@ pub(super) enum Search {
 }
 
 /// What is remembered between passes.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Event {
     /// Reservations whose node, ask or application changed.
     ripe: BTreeSet<ContainerIdx>,
@@ -151,10 +151,10 @@ impl Sched {
         let Some(proposal) = found.proposal else {
             return false;
         };
-        self.commit_proposal(proposal)
+        self.commit_proposal(&proposal)
     }
 
-    fn commit_proposal(&mut self, proposal: Proposal) -> bool {
+    fn commit_proposal(&mut self, proposal: &Proposal) -> bool {
         let (app, key, node) = (proposal.app, proposal.key, proposal.node);
         let reserve = proposal.reserve;
         if !self.submit_proposal(proposal) {

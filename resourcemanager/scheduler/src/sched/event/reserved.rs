@@ -48,7 +48,7 @@ impl Sched {
             unreserve: None,
             kill,
         };
-        self.commit_proposal(proposal)
+        self.commit_proposal(&proposal)
     }
 
     fn still_wanted(&self, c: &Container, a: &App, n: &Node) -> Option<Mode> {

@@ -36,7 +36,7 @@ impl Rank for ChildOrder {
 pub(super) const SEAT_BYTES: usize = Contest::<AppOrder>::SEAT_BYTES;
 
 /// Contests of one queue by partition.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct OfQueue {
     children: Vec<Contest<ChildOrder>>,
     apps: Vec<Contest<AppOrder>>,
@@ -48,7 +48,7 @@ struct OfQueue {
 }
 
 /// A list of what changed, each entry once.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Changed {
     list: Vec<u32>,
     listed: Vec<bool>,
@@ -77,7 +77,7 @@ impl Changed {
 }
 
 /// All tables; two schedulers with the same accounts are the same whatever is noted here.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Tables {
     /// Everything must be made again; true at first.
     made: bool,

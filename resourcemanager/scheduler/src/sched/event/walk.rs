@@ -164,12 +164,11 @@ impl Sched {
             Search::Tables => None,
         };
         loop {
-            let app = match &mut all {
-                Some(all) => all.next(),
-                None => {
-                    let wanted = self.wanted_of(walk, blocked_users);
-                    self.event.tables.next_app(queue, label, wanted)
-                }
+            let app = if let Some(all) = &mut all {
+                all.next()
+            } else {
+                let wanted = self.wanted_of(walk, blocked_users);
+                self.event.tables.next_app(queue, label, wanted)
             };
             let Some(app) = app else {
                 return Walked::default();
@@ -377,11 +376,10 @@ impl Sched {
         }
         if walk.mode == Mode::Respect
             && let Some(asks) = self.app_mut(app).and_then(|a| a.asks.get_mut(key))
+            && !std::mem::replace(&mut asks.held_all, true)
         {
-            if !std::mem::replace(&mut asks.held_all, true) {
-                self.event.failed += 1;
-                self.touch_app(app);
-            }
+            self.event.failed += 1;
+            self.touch_app(app);
         }
         Outcome::Skipped
     }
