@@ -190,7 +190,9 @@ impl InProcess {
 
 /// Container number 1 is the first that was granted.
 fn numbered(granted: &[ContainerIdx], number: u64) -> Done<ContainerIdx> {
-    let at = number.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+    let at = number
+        .checked_sub(1)
+        .and_then(|at| usize::try_from(at).ok());
     at.and_then(|at| granted.get(at).copied())
         .ok_or_else(|| format!("there is no container number {number}"))
 }

@@ -51,9 +51,7 @@ impl Loaded {
             heartbeat_ms: 1000,
             labels_enabled: true,
         };
-        self.sched
-            .reload(conf)
-            .map_err(|refused| refused.message)
+        self.sched.reload(conf).map_err(|refused| refused.message)
     }
 }
 

@@ -125,7 +125,7 @@ impl InProcess {
         loop {
             let now = self.now;
             let sched = self.sched()?;
-            let again = event && now.0 == u64::MAX; // TEMP
+            let again = event && sched.pass(now);
             let told = sched.take_told();
             let any = !told.is_empty();
             for told in told {
@@ -177,7 +177,9 @@ impl InProcess {
 
 /// `default` is how case files write the empty label.
 fn plain(label: Option<&str>) -> &str {
-    label.filter(|label| *label != "default").unwrap_or_default()
+    label
+        .filter(|label| *label != "default")
+        .unwrap_or_default()
 }
 
 impl Target for InProcess {
@@ -371,13 +373,7 @@ impl Target for InProcess {
         self.read_node(node, key)
     }
 
-    fn user(
-        &mut self,
-        queue: &str,
-        user: &str,
-        label: Option<&str>,
-        key: UserKey,
-    ) -> Done<Actual> {
+    fn user(&mut self, queue: &str, user: &str, label: Option<&str>, key: UserKey) -> Done<Actual> {
         self.read_user(queue, user, label, key)
     }
 

@@ -107,7 +107,11 @@ impl InProcess {
             K::Deletable => Actual::Flag(queue.deletable),
             K::State => Actual::Text(state(queue.state).to_owned()),
             K::Kind => {
-                let kind = if queue.conf.is_parent { "parent" } else { "leaf" };
+                let kind = if queue.conf.is_parent {
+                    "parent"
+                } else {
+                    "leaf"
+                };
                 Actual::Text(kind.to_owned())
             }
             K::Children => {
@@ -249,9 +253,7 @@ impl InProcess {
             })),
             WholeKey::KillableApps => Ok(self.killable(&|app| Some(self.app_name(app)))),
             WholeKey::ToPreempt => Ok(int(self.monitors.marked().len())),
-            WholeKey::ToPreemptApps => {
-                Ok(self.to_preempt(&|app, _| self.app_name(app)))
-            }
+            WholeKey::ToPreemptApps => Ok(self.to_preempt(&|app, _| self.app_name(app))),
             WholeKey::ToPreemptNodes => {
                 Ok(self.to_preempt(&|_, c: &ContainerFigures| self.node_name(c.node)))
             }
@@ -278,9 +280,10 @@ impl InProcess {
     ) -> Actual {
         let mut counts = BTreeMap::new();
         for (app, container) in self.live() {
-            let killable = self
-                .loaded()
-                .is_ok_and(|_| false); // TEMP
+            let killable = self.loaded().is_ok_and(|loaded| {
+                let killable = loaded.sched.killable_containers(app);
+                killable.contains(&container.idx)
+            });
             if let (true, Some(name)) = (killable, name_of(app)) {
                 *counts.entry(name).or_insert(0) += 1;
             }
@@ -294,7 +297,11 @@ impl InProcess {
     ) -> Actual {
         let mut counts = BTreeMap::new();
         for (app, container) in self.live() {
-            if self.monitors.marked().contains(&container.idx) {
+            // what may be taken at once is not asked for any more
+            let killable = self
+                .loaded()
+                .is_ok_and(|l| l.sched.killable_containers(app).contains(&container.idx));
+            if !killable && self.monitors.marked().contains(&container.idx) {
                 *counts.entry(name_of(app, &container)).or_insert(0) += 1;
             }
         }
