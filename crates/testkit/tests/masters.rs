@@ -245,7 +245,11 @@ fn updates_are_refused_one_by_one() {
     let Ok(Reply::Allocated(answer)) = c.am(allocate(request)) else {
         panic!("refused")
     };
-    let codes: Vec<&str> = answer.update_errors.iter().map(|(_, code)| *code).collect();
+    let codes: Vec<&str> = answer
+        .update_errors
+        .iter()
+        .map(|(_, code)| &**code)
+        .collect();
     assert_eq!(
         codes,
         [

@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc};
 pub const DEVICES_MAX: usize = 64;
 
 /// One card, keyed by its UUID; index and minor number are looked up, never assumed equal.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct GpuDevice {
     /// `GPU-…`.
     pub uuid: Arc<str>,
@@ -31,7 +31,7 @@ pub struct GpuDevice {
 }
 
 /// A connection to another card.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct GpuLink {
     /// UUID of the other card.
     pub peer: Arc<str>,
@@ -40,7 +40,9 @@ pub struct GpuLink {
 }
 
 /// Kinds of connection as `nvidia-smi topo -m` names them, closest last.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub enum LinkKind {
     /// Across NUMA nodes.
     Sys,
@@ -57,7 +59,7 @@ pub enum LinkKind {
 }
 
 /// Health of a card.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum GpuHealth {
     /// It can be granted.
     Ok,
@@ -66,7 +68,7 @@ pub enum GpuHealth {
 }
 
 /// A device in a grant: what the container token carries.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct DeviceGrant {
     /// Which device.
     pub uuid: Arc<str>,
@@ -75,7 +77,7 @@ pub struct DeviceGrant {
 }
 
 /// What a NodeManager says of one device.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct DeviceReport {
     /// The device and its health.
     pub device: GpuDevice,
@@ -84,7 +86,7 @@ pub struct DeviceReport {
 }
 
 /// One change since the last report, in the order of its number.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum DeviceChange {
     /// The device is there, in this condition.
     Is(DeviceReport),
@@ -192,7 +194,7 @@ impl FromIterator<usize> for DeviceSet {
 }
 
 /// How the devices of one node are connected, prepared for choosing.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Affinity {
     count: usize,
     /// Weight of each pair, row by row.

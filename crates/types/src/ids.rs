@@ -22,7 +22,9 @@ impl fmt::Display for ParseIdError {
 impl std::error::Error for ParseIdError {}
 
 /// `application_<cluster timestamp>_<number, at least 4 digits>` (`ApplicationId.toString`).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub struct ApplicationId {
     /// Start of the RM that made it, wall milliseconds.
     pub cluster_timestamp: i64,
@@ -31,7 +33,9 @@ pub struct ApplicationId {
 }
 
 /// `appattempt_<cluster timestamp>_<app>_<attempt, 6 digits>`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub struct ApplicationAttemptId {
     /// Its application.
     pub app: ApplicationId,
@@ -40,7 +44,9 @@ pub struct ApplicationAttemptId {
 }
 
 /// `container_[e<epoch>_]<cluster timestamp>_<app>_<attempt, 2 digits>_<number, 6 digits>`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub struct ContainerId {
     /// The attempt it was granted to.
     pub attempt: ApplicationAttemptId,
@@ -52,7 +58,9 @@ pub struct ContainerId {
 pub const CONTAINER_ID_BITS: u32 = 40;
 
 /// `host:port` exactly as the node registered it (`NodeId`).
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub struct NodeId {
     /// Host as registered; never resolved or lower-cased.
     pub host: Arc<str>,

@@ -16,7 +16,9 @@ pub const MILLI: i64 = 1000;
 pub const LANES: usize = RESOURCE_LANES;
 
 /// Amounts by lane: 0 memory in MiB, 1 vcores, then the types of [`ResourceTypes`] in its order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
 pub struct Resource(pub [i64; LANES]);
 
 impl Resource {
@@ -120,7 +122,7 @@ impl fmt::Debug for Resource {
 }
 
 /// One countable resource type.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ResourceType {
     /// Name on the wire, e.g. `memory-mb`, `vcores`, `yarn.io/gpu`.
     pub name: String,
@@ -133,7 +135,7 @@ pub struct ResourceType {
 }
 
 /// The lanes in order, fixed when the daemon starts.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ResourceTypes {
     types: Vec<ResourceType>,
     /// Other spellings, with their lanes.

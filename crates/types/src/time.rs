@@ -3,7 +3,19 @@
 //! Must not: read a clock.
 
 /// Milliseconds on the driver's monotonic clock; only differences mean anything.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Debug,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct Millis(pub u64);
 
 impl Millis {

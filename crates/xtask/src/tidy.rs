@@ -27,6 +27,7 @@ const CORE_DEPENDENCIES: &[&str] = &[
     "yarn-types",
     "smallvec",
     "indexmap",
+    "serde",
     "serde_json",
     "proptest",
     "testkit",

@@ -9,7 +9,7 @@ use yarn_types::{Lookup, Resource};
 use crate::conf::ConfProblem;
 
 /// A share of something, 0 to 1 as a rule; compared and hashed by its bits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Share(pub f32);
 
 impl Share {
@@ -35,7 +35,7 @@ impl Hash for Share {
 }
 
 /// Settings of the life cycles, parsed once at start.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct LifeConf {
     /// `yarn.resourcemanager.am.max-attempts`: attempts of an application that asks for none.
     pub am_max_attempts: u32,

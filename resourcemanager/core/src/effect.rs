@@ -2,7 +2,7 @@
 //! May touch: `yarn-types`.
 //! Must not: carry keys, tokens or wire bytes (the shell mints and encodes).
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use yarn_types::{
     ApplicationAttemptId, ApplicationId, ContainerId, FinalStatus, NodeId, NodeState, Resource,
@@ -255,7 +255,7 @@ pub struct Allocated {
     /// Containers that are about to be taken, told once.
     pub preempting: Vec<ContainerId>,
     /// Update requests that were refused, each with Hadoop's reason code.
-    pub update_errors: Vec<(ContainerId, &'static str)>,
+    pub update_errors: Vec<(ContainerId, Cow<'static, str>)>,
     /// Priority of the application now.
     pub application_priority: i32,
 }
@@ -284,7 +284,7 @@ pub struct Grant {
 }
 
 /// A container that ended.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Completed {
     /// Which container.
     pub container: ContainerId,

@@ -16,11 +16,13 @@ use yarn_types::{
 use crate::{conf::SchedConf, labels::NodeLabels};
 
 /// Who waits for an answer; the shell's table maps it to the connection.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub struct CallId(pub u64);
 
 /// One input. Every variant says who sends it and when it is legal.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Event {
     /// The driver, whenever [`crate::Rm::next_wake`] has passed. Always legal.
     Tick,
@@ -103,7 +105,7 @@ pub enum Event {
 }
 
 /// Calls of ResourceManagerAdministrationProtocol, each answered by `Done`.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum AdminRequest {
     /// `refreshNodes`, with the lists as they are now.
     RefreshNodes {
@@ -125,7 +127,7 @@ pub enum AdminRequest {
 }
 
 /// A change of node labels.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum LabelRequest {
     /// `addToClusterNodeLabels`: names and whether they are exclusive.
     Add(Vec<(Arc<str>, bool)>),
@@ -141,7 +143,9 @@ pub enum LabelRequest {
 }
 
 /// What a label is given to.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub enum LabelTarget {
     /// Every node of a host (port 0 on the wire).
     Host(Arc<str>),
@@ -169,7 +173,7 @@ impl std::fmt::Display for LabelTarget {
 }
 
 /// `DecommissionType` of a refresh of the lists.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Decommission {
     /// NORMAL: at once.
     Normal,
@@ -181,7 +185,7 @@ pub enum Decommission {
 }
 
 /// `ResourceOption` of a node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct NodeOption {
     /// Which node.
     pub node: NodeId,
@@ -192,7 +196,7 @@ pub struct NodeOption {
 }
 
 /// `yarn.resourcemanager.nodes.{include,exclude}-path` as read.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct HostLists {
     /// Allowed hosts; empty allows every host.
     pub include: Vec<Arc<str>>,
@@ -203,7 +207,7 @@ pub struct HostLists {
 }
 
 /// Calls of ApplicationClientProtocol that change something.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum ClientRequest {
     /// `getNewApplication`: answered by [`crate::effect::Reply::NewApplication`].
     NewApplication,
@@ -258,7 +262,7 @@ pub enum ClientRequest {
 }
 
 /// `SignalContainerCommand`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum SignalCommand {
     /// SIGQUIT.
     OutputThreadDump,
@@ -269,7 +273,7 @@ pub enum SignalCommand {
 }
 
 /// `ApplicationSubmissionContext` without its launch context (the shell keeps that by id).
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Submission {
     /// Id from `getNewApplication`.
     pub app: ApplicationId,
@@ -317,7 +321,7 @@ impl Submission {
 }
 
 /// Calls of ApplicationMasterProtocol.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum AmRequest {
     /// `registerApplicationMaster`: answered by [`crate::effect::Reply::Registered`].
     Register {
@@ -343,7 +347,7 @@ pub enum AmRequest {
 }
 
 /// Body of `allocate`.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Allocate {
     /// Response id of the last answer that the ApplicationMaster got.
     pub response_id: i32,
@@ -369,7 +373,7 @@ pub struct Allocate {
 pub use crate::sched::RawAsk as Ask;
 
 /// Calls of ResourceTracker.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum NodeRequest {
     /// `registerNodeManager`: answered by [`crate::effect::Reply::NodeRegistered`].
     Register(Box<NodeRegistration>),
@@ -383,7 +387,7 @@ pub enum NodeRequest {
 }
 
 /// Body of `registerNodeManager`.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct NodeRegistration {
     /// Identity everywhere, tokens included.
     pub node: NodeId,
@@ -408,7 +412,7 @@ pub struct NodeRegistration {
 }
 
 /// Body of `nodeHeartbeat`.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Heartbeat {
     /// Which node.
     pub node: NodeId,
@@ -425,7 +429,7 @@ pub struct Heartbeat {
 }
 
 /// `NodeHealthStatus`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct NodeHealth {
     /// Whether it can run containers.
     pub healthy: bool,
@@ -436,7 +440,7 @@ pub struct NodeHealth {
 }
 
 /// A container as its node sees it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct NodeContainer {
     /// Which container.
     pub id: ContainerId,

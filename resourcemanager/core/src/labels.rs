@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Labels as given to hosts and to single nodes; a node's own one wins.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct NodeLabels {
     /// By host: every node on it.
     pub hosts: BTreeMap<Arc<str>, Arc<str>>,

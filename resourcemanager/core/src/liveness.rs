@@ -9,7 +9,9 @@ use yarn_types::{ApplicationAttemptId, ApplicationId, ContainerId, Millis};
 use crate::sched::NodeIdx;
 
 /// Whose deadline.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub enum Watched {
     /// An ApplicationMaster that must call, or one that unregistered and must exit.
     Master(ApplicationAttemptId),
@@ -27,13 +29,13 @@ pub enum Watched {
 
 /// Deadlines by owner, with a wake-up queue that is renewed lazily: a renewal only moves the
 /// owner's deadline; the older queue entry is moved when it comes up.
-#[derive(Clone, Default, Hash, Debug)]
+#[derive(Clone, Default, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Deadlines {
     by_owner: BTreeMap<Watched, Deadline>,
     queue: BTreeSet<(Millis, Watched)>,
 }
 
-#[derive(Clone, Copy, Hash, Debug)]
+#[derive(Clone, Copy, Hash, Debug, serde::Serialize, serde::Deserialize)]
 struct Deadline {
     at: Millis,
     /// Its entry in the queue; never later than `at`.

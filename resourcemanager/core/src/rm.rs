@@ -27,7 +27,7 @@ pub const LATE_TICK_MS: u64 = 5_000;
 const PASSES_HELD_MAX: u32 = 4;
 
 /// What an RM is made of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Boot {
     /// Start of this RM, wall milliseconds: part of the ids it makes.
     pub cluster_timestamp: i64,
@@ -40,7 +40,7 @@ pub struct Boot {
 }
 
 /// Settings of the core.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct RmConf {
     /// Of the scheduler.
     pub sched: SchedConf,
@@ -72,7 +72,7 @@ impl RmConf {
 }
 
 /// The ResourceManager's state. A clone is a fork: it goes its own way with the same past.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Rm {
     pub(crate) cluster_timestamp: i64,
     pub(crate) epoch: u32,
@@ -110,6 +110,7 @@ pub struct Rm {
     pub(crate) passes_held: u32,
     /// A bug planted by the simulation.
     #[cfg(feature = "mutants")]
+    #[serde(skip)]
     pub(crate) mutant: Option<crate::mutant::Mutant>,
 }
 

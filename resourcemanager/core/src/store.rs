@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use yarn_types::{ApplicationAttemptId, ApplicationId};
 
 /// What a stored record allows.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum After {
     /// The scheduler may be asked.
     AppSaved(ApplicationId),
@@ -22,7 +22,7 @@ pub enum After {
 }
 
 /// Records on their way to the store, oldest first.
-#[derive(Clone, Default, Hash, Debug)]
+#[derive(Clone, Default, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct StoreQueue {
     last_seq: u64,
     stored_seq: u64,

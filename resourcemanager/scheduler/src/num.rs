@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use yarn_types::{LANES, Resource, ResourceTypes};
 
 /// `yarn.scheduler.capacity.resource-calculator`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Calculator {
     /// `DefaultResourceCalculator`: memory alone counts.
     Default,

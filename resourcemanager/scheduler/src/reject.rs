@@ -3,7 +3,7 @@
 //! Must not: know class names or the wire.
 
 /// A refused request.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Reject {
     /// Which kind, for the exception class.
     pub kind: RejectKind,
@@ -12,7 +12,9 @@ pub struct Reject {
 }
 
 /// Kinds of refusal, one per Java exception class that clients tell apart.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub enum RejectKind {
     /// `ApplicationNotFoundException`.
     ApplicationNotFound,

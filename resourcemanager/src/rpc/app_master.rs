@@ -2,7 +2,7 @@
 //! May touch: wire messages, tokens.
 //! Must not: believe an attempt id from a request.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use hadoop_ipc::{
     server::{Caller, RemoteException},
@@ -347,12 +347,12 @@ fn update_errors(
     allocated: &Allocated,
     updates: &[UpdateContainerRequestProto],
 ) -> Vec<UpdateContainerErrorProto> {
-    let error = |(id, reason): &(yarn_types::ContainerId, &'static str)| {
+    let error = |(id, reason): &(yarn_types::ContainerId, Cow<'static, str>)| {
         let request = updates
             .iter()
             .find(|update| wire::container_id(&update.container_id) == Some(*id));
         UpdateContainerErrorProto {
-            reason: Some((*reason).to_owned()),
+            reason: Some(reason.to_string()),
             update_request: request.cloned(),
             current_container_version: Some(0),
         }

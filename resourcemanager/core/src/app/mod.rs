@@ -17,7 +17,7 @@ use crate::{attempt::Attempt, event::Submission, sched::NodeIdx};
 pub use state::{AppEvent, AppState};
 
 /// An application, kept until it is forgotten.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct App {
     /// What was submitted; `am_resource` is normalised.
     pub submission: Submission,

@@ -5,7 +5,9 @@
 use yarn_types::{ApplicationState, FinalStatus};
 
 /// `RMAppState`, without RMAppState.NEW: the core stores a submission in the step that accepts it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub enum AppState {
     /// Being stored.
     NewSaving,

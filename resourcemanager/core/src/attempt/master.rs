@@ -2,6 +2,8 @@
 //! May touch: `Rm`.
 //! Must not: mint tokens or keep answers' bytes (the shell does).
 
+use std::borrow::Cow;
+
 use yarn_types::{ApplicationAttemptId, ContainerId, FinalStatus, NodeId};
 
 use super::{Ending, LifeEvent, LifeState, MasterLink, Progress};
@@ -17,7 +19,7 @@ use crate::{
 };
 
 /// A call of `allocate` that is answered after the pass.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Waiting {
     pub(crate) call: CallId,
     pub(crate) attempt: ApplicationAttemptId,
@@ -25,12 +27,12 @@ pub(crate) struct Waiting {
 }
 
 /// What it is answered with.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) enum WaitingFor {
     /// The outbox.
     Answer {
         response_id: i32,
-        update_errors: Vec<(ContainerId, &'static str)>,
+        update_errors: Vec<(ContainerId, Cow<'static, str>)>,
     },
     /// The last answer once more.
     Again,
@@ -356,7 +358,7 @@ impl Rm {
 
     /// Changing a container's size or execution type is not built yet: each request is refused
     /// with the code that `RMServerUtils` has for it.
-    fn refuse_updates(&self, request: &Allocate) -> Vec<(ContainerId, &'static str)> {
+    fn refuse_updates(&self, request: &Allocate) -> Vec<(ContainerId, Cow<'static, str>)> {
         let code = |id: &ContainerId, version: i32| match self.containers.get(id) {
             None => "INVALID_CONTAINER_ID",
             Some(_) if version != 0 => "INCORRECT_CONTAINER_VERSION_ERROR",
@@ -365,7 +367,7 @@ impl Rm {
         request
             .updates
             .iter()
-            .map(|(id, version)| (*id, code(id, *version)))
+            .map(|(id, version)| (*id, Cow::Borrowed(code(id, *version))))
             .collect()
     }
 

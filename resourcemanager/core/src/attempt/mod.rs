@@ -21,7 +21,7 @@ pub(crate) use master::Waiting;
 pub use state::{LifeEvent, LifeState};
 
 /// One attempt of an application.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Attempt {
     /// Its id.
     pub id: ApplicationAttemptId,
@@ -76,7 +76,7 @@ pub struct Attempt {
 }
 
 /// What an ApplicationMaster may call (`ApplicationMasterService`'s response map).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum MasterLink {
     /// It must register first.
     Expected,
@@ -92,7 +92,7 @@ pub enum MasterLink {
 }
 
 /// What waits for an ApplicationMaster.
-#[derive(Clone, Default, Hash, Debug)]
+#[derive(Clone, Default, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct AmOutbox {
     /// Granted, not handed out.
     pub granted: Vec<ContainerId>,
@@ -103,7 +103,7 @@ pub struct AmOutbox {
 }
 
 /// How an attempt ends.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Ending {
     /// FINISHING, FINISHED, FAILED or KILLED.
     pub target: LifeState,
@@ -152,7 +152,7 @@ impl Ending {
 }
 
 /// Progress, 0 to 1, hashed by its bits.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Progress(pub f32);
 
 impl Progress {

@@ -5,7 +5,9 @@
 use yarn_types::AttemptState;
 
 /// `RMAppAttemptState`, without NEW and SUBMITTED: the scheduler answers in the same step.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub enum LifeState {
     /// Waits for its ApplicationMaster's container.
     Scheduled,

@@ -14,7 +14,7 @@ pub(crate) use hold::Ended;
 pub use state::{EndCause, HeldEvent, HeldState};
 
 /// A live container.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Container {
     /// Its id; the attempt in it is the one that it was granted to.
     pub id: ContainerId,

@@ -3,7 +3,9 @@
 //! Must not: keep ended containers (they live on only as statuses for their ApplicationMaster).
 
 /// `RMContainerState` of a container that counts against its node, queue and user.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub enum HeldState {
     /// Granted; nobody has been told.
     Allocated,

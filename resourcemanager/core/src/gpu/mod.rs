@@ -22,7 +22,7 @@ pub struct HeldDevices {
 }
 
 /// Who has a device.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 enum Holder {
     Nobody,
     /// Granted; its token has not left the RM, so it can be taken back at once.
@@ -46,7 +46,7 @@ impl Holder {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 struct Slot {
     report: DeviceReport,
     /// False once the NodeManager said that it is gone; the slot stays while somebody holds it.
@@ -73,7 +73,7 @@ impl Slot {
 }
 
 /// The devices of a node that sent a list.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct NodeGpus {
     slots: Vec<Slot>,
     affinity: Affinity,

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// What a DECOMMISSIONING node waits for (`DecommissioningNodesWatcher`).
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Decommissioning {
     /// When it began.
     pub since: Millis,

@@ -24,7 +24,7 @@ pub use state::NodeEvent;
 pub(crate) use tracker::next_response_id;
 
 /// A node that registered once; it is kept after it has gone, as `yarn node -list -all` shows it.
-#[derive(Clone, Hash, Debug)]
+#[derive(Clone, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Node {
     /// Its id as registered.
     pub id: NodeId,
@@ -66,7 +66,7 @@ pub struct Node {
 }
 
 /// What the next heartbeat answer carries.
-#[derive(Clone, Default, Hash, Debug)]
+#[derive(Clone, Default, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct NodeOutbox {
     /// Containers to kill.
     pub kill: BTreeSet<ContainerId>,

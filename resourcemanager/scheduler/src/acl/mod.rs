@@ -19,7 +19,7 @@ pub struct Caller<'a> {
 
 /// `users groups`, both comma lists; `*` for all; a blank for none
 /// (`org.apache.hadoop.security.authorize.AccessControlList`).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct AccessList {
     all: bool,
     users: Vec<String>,

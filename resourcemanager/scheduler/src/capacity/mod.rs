@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What one queue is worth in one partition (`QueueCapacities`, `QueueResourceQuotas`).
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Shares {
     /// Guaranteed share of the parent, 0 to 1.
     pub capacity: f32,
@@ -94,7 +94,9 @@ impl Partitions<'_> {
 
 /// What may be wrong with the shares without being an error
 /// (`QueueUpdateWarning.QueueUpdateWarningType`).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub enum WarningKind {
     /// Children leave something of their parent unused.
     BranchUnderutilized,
@@ -125,7 +127,9 @@ impl WarningKind {
 }
 
 /// A warning about a queue.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub struct Warning {
     /// What.
     pub kind: WarningKind,

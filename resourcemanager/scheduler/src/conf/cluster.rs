@@ -5,7 +5,7 @@
 use crate::placement::{RawRules, WorkflowPriorities};
 
 /// `yarn.scheduler.capacity.heddle.pacing`: when the scheduler places.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Pacing {
     /// As soon as something changes.
     Event,
@@ -14,7 +14,7 @@ pub enum Pacing {
 }
 
 /// A node sorting policy (`MultiNodePolicySpec`).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct MultiNodePolicy {
     /// Full name of the class.
     pub class: String,
@@ -23,7 +23,7 @@ pub struct MultiNodePolicy {
 }
 
 /// `preemption-order-policy` inside a queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum IntraOrder {
     /// `userlimit_first`.
     UserLimitFirst,
@@ -32,7 +32,7 @@ pub enum IntraOrder {
 }
 
 /// `…preemption.intra-queue-preemption.*`.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct IntraPreemption {
     /// `enabled`.
     pub enabled: bool,
@@ -48,7 +48,7 @@ pub struct IntraPreemption {
 
 /// `yarn.resourcemanager.scheduler.monitor.*` and
 /// `yarn.resourcemanager.monitor.capacity.preemption.*` (`ProportionalCapacityPreemptionPolicy`).
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct PreemptionConf {
     /// The monitor is on and `ProportionalCapacityPreemptionPolicy` is among its policies.
     pub enabled: bool,
@@ -85,7 +85,7 @@ pub struct PreemptionConf {
 }
 
 /// Keys of the scheduler that are no queue's.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ClusterConf {
     /// `heddle.pacing`.
     pub pacing: Pacing,

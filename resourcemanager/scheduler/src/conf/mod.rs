@@ -38,7 +38,7 @@ pub use vector::parse_vector;
 pub const PREFIX: &str = "yarn.scheduler.capacity.";
 
 /// The parsed hierarchy; parents come before children.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct QueuesConf {
     /// Queues in tree order (depth first, siblings as written), root first.
     pub queues: Vec<QueueConf>,
@@ -55,7 +55,7 @@ pub struct QueuesConf {
 }
 
 /// Everything the scheduler is built from.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SchedConf {
     /// Lanes with the cluster's minimum and maximum allocation.
     pub types: ResourceTypes,

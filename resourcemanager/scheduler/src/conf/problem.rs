@@ -5,7 +5,7 @@
 use std::fmt;
 
 /// A setting that cannot be used, or (as a remark) one that is ignored; the shell adds file and line.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ConfProblem {
     /// The key.
     pub key: String,

@@ -7,7 +7,9 @@ use yarn_types::{LANES, Resource};
 use crate::acl::AccessList;
 
 /// How a lane of a capacity is written (`QueueCapacityVector.QueueCapacityType`).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub enum CapacityKind {
     /// Percent of the parent.
     Percent,
@@ -18,7 +20,7 @@ pub enum CapacityKind {
 }
 
 /// One lane of a capacity.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct LaneCapacity {
     /// How it is written.
     pub kind: CapacityKind,
@@ -27,7 +29,7 @@ pub struct LaneCapacity {
 }
 
 /// A capacity lane by lane (`QueueCapacityVector`).
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct CapacityVector {
     /// The lanes; those that were not written are `Absolute` 0 in a bracketed value.
     pub lanes: [LaneCapacity; LANES],
@@ -59,7 +61,7 @@ impl CapacityVector {
 }
 
 /// A queue's settings for one partition; the first of a queue is that of the default partition.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct LabelConf {
     /// Name of the label; empty for the default partition.
     pub label: String,
@@ -86,7 +88,7 @@ pub struct LabelConf {
 }
 
 /// The labels that a queue may use (`accessible-node-labels`).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum AccessibleLabels {
     /// `*`: any.
     Any,
@@ -105,7 +107,7 @@ impl AccessibleLabels {
 }
 
 /// `state` as written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum ConfiguredState {
     /// `RUNNING`.
     Running,
@@ -114,7 +116,7 @@ pub enum ConfiguredState {
 }
 
 /// `ordering-policy` of a leaf: which application comes first.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum LeafOrder {
     /// Priority, then order of submission (`FifoOrderingPolicy`).
     Fifo,
@@ -134,7 +136,7 @@ pub enum LeafOrder {
 }
 
 /// `ordering-policy` of a parent: which child comes first (`PriorityUtilizationQueueOrderingPolicy`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum ParentOrder {
     /// The one that uses least of its guarantee.
     Utilization,
@@ -143,7 +145,7 @@ pub enum ParentOrder {
 }
 
 /// `auto-queue-creation-v2.*` of a parent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct AutoCreate {
     /// `auto-queue-creation-v2.enabled`.
     pub enabled: bool,
@@ -157,7 +159,7 @@ pub struct AutoCreate {
 }
 
 /// Lifetimes of a queue's applications, in seconds (`QueueAppLifetimeAndLimitSettings`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Lifetimes {
     /// `maximum-application-lifetime`, inherited; -1 for none.
     pub max_s: i64,
@@ -168,7 +170,7 @@ pub struct Lifetimes {
 }
 
 /// One queue as configured, inheritance done.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct QueueConf {
     /// Last part of the path.
     pub name: String,
@@ -231,7 +233,7 @@ pub struct QueueConf {
 }
 
 /// The figures of one label that limits read.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct LabelLimits {
     am_percent: f32,
     user_limit_percent: f32,

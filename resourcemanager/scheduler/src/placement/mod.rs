@@ -117,7 +117,7 @@ pub struct Problem {
 }
 
 /// The settings as they stand in the configuration.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct RawRules {
     /// [`PLACEMENT_RULES`].
     pub placement_rules: Option<String>,
@@ -211,7 +211,7 @@ impl RawRules {
 }
 
 /// All rules in order (`CSMappingPlacementRule`).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Rules {
     rules: Vec<Rule>,
     override_queue: bool,

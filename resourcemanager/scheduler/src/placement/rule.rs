@@ -7,7 +7,7 @@ use std::fmt;
 use super::{Placed, QueueLookup, legacy, target::normalize, variables::Variables};
 
 /// Which submissions a rule applies to (`MappingRuleMatchers`).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Matcher {
     /// All.
     All,
@@ -20,7 +20,7 @@ pub enum Matcher {
 }
 
 /// What a rule does (`MappingRuleActions`).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Action {
     /// Places the application.
     Place {
@@ -41,7 +41,7 @@ pub enum Action {
 }
 
 /// What happens when a rule's queue cannot be used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub enum Fallback {
     /// The next rule decides.
     #[default]
@@ -53,7 +53,7 @@ pub enum Fallback {
 }
 
 /// One rule.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Rule {
     /// Whom it matches.
     pub matcher: Matcher,

@@ -19,7 +19,7 @@ pub const WORKFLOW_TAG_PREFIX: &str = "yarn.workflow-id.tag-prefix";
 const WORKFLOW_TAG_PREFIX_DEFAULT: &str = "workflowid:";
 
 /// The mappings.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct WorkflowPriorities {
     enabled: bool,
     tag_prefix: String,

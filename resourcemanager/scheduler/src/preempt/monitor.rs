@@ -14,7 +14,7 @@ use super::{
 use crate::conf::PreemptionConf;
 
 /// The monitor and its memory.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Monitor {
     marked: BTreeMap<ContainerKey, Millis>,
     table: Table,

@@ -190,7 +190,7 @@ pub enum Action {
 }
 
 /// The monitor's working table for one queue in one partition (`TempQueuePerPartition`).
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct QueueRow {
     /// Effective minimum.
     pub guaranteed: Resource,

@@ -7,7 +7,7 @@ use yarn_types::Resource;
 use super::{QueueRow, Rules, Snapshot};
 
 /// The rows of all partitions, and who was offered resources there.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Table {
     /// By partition, then by queue.
     pub(super) rows: Vec<Vec<QueueRow>>,

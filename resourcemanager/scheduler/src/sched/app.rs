@@ -17,7 +17,7 @@ use super::{
 };
 
 /// What a submission says to the scheduler.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Submitted {
     /// Its id, for texts.
     pub id: ApplicationId,
@@ -30,7 +30,7 @@ pub struct Submitted {
 }
 
 /// Where an application is on its way to run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) enum Turn {
     /// No attempt runs.
     None,
@@ -43,7 +43,7 @@ pub(super) enum Turn {
 }
 
 /// The ApplicationMaster of the current attempt.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Am {
     /// What counts against the limits of ApplicationMasters.
     pub size: Resource,
@@ -54,7 +54,7 @@ pub(super) struct Am {
 }
 
 /// A submitted application.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct App {
     pub id: ApplicationId,
     pub queue: QueueIdx,

@@ -13,7 +13,9 @@ pub const ANY: &str = "*";
 
 /// Asks with the same key share a size and are served in the order of the key
 /// (`SchedulerRequestKey`; a smaller priority number is more urgent).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub struct AskKey {
     /// Priority of the request.
     pub priority: i32,
@@ -24,7 +26,7 @@ pub struct AskKey {
 }
 
 /// One line of an allocate call (`ResourceRequest`), validated and with its size normalised.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Ask {
     /// Its key.
     pub key: AskKey,
@@ -41,14 +43,16 @@ pub struct Ask {
 }
 
 /// What is asked at one place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct PlaceAsk {
     pub count: i32,
     pub relax: bool,
 }
 
 /// How close a container is to where it was wanted, closest first (`NodeType`).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize,
+)]
 pub enum Locality {
     /// On a host that was named.
     Node,
@@ -59,7 +63,7 @@ pub enum Locality {
 }
 
 /// Everything outstanding under one key.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct KeyAsks {
     pub size: Resource,
     /// Partition wanted (`getPrimaryRequestedNodePartition`).
@@ -144,7 +148,7 @@ impl KeyAsks {
 }
 
 /// Counters of one key; they outlive its asks (`SchedulerApplicationAttempt`'s multisets).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Opportunities {
     /// Nodes considered since the last local grant.
     pub scheduling: u32,
@@ -155,7 +159,7 @@ pub(super) struct Opportunities {
 }
 
 /// The asks of one application.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Asks {
     keys: BTreeMap<AskKey, KeyAsks>,
     counters: BTreeMap<AskKey, Opportunities>,

@@ -10,7 +10,7 @@ use super::{
 };
 
 /// A container that holds something, or a reservation.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Container {
     pub app: AppIdx,
     pub node: NodeIdx,
@@ -32,7 +32,7 @@ pub(super) struct Container {
 }
 
 /// All of them.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Containers {
     slots: Vec<(u32, Option<Container>)>,
     free: Vec<u32>,

@@ -12,7 +12,7 @@ use super::ids::LabelIdx;
 pub const LABELS_MAX: usize = 255;
 
 /// One partition.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Label {
     /// Empty for the default partition.
     pub name: Arc<str>,
@@ -27,7 +27,7 @@ pub(super) struct Label {
 }
 
 /// All partitions ever named; index 0 is the default one.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Labels {
     table: Vec<Label>,
 }
@@ -99,7 +99,7 @@ impl Labels {
 }
 
 /// Amounts by partition; what was never touched is zero.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct PerLabel(Vec<Resource>);
 
 impl PerLabel {

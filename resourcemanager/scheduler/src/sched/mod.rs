@@ -59,7 +59,7 @@ use node::Nodes;
 use tree::Tree;
 
 /// The scheduler's whole state; a clone is a fork.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Sched {
     conf: SchedConf,
     labels: Labels,
@@ -91,9 +91,11 @@ pub struct Sched {
     event: event::Event,
     /// Active users that a case says a leaf has.
     #[cfg(feature = "stubs")]
+    #[serde(skip)]
     pub stub_active_users: BTreeMap<QueueIdx, u32>,
     /// A bug planted by a simulation.
     #[cfg(feature = "mutants")]
+    #[serde(skip)]
     pub mutant: Option<Mutant>,
 }
 
@@ -112,7 +114,7 @@ pub enum Mutant {
 }
 
 /// What a call of the scheduler did that its caller must act on.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Told {
     /// A container was granted.
     Granted(Granted),
@@ -146,7 +148,7 @@ pub enum Told {
 }
 
 /// One grant.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Granted {
     /// To whom.
     pub app: AppIdx,

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// A node.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Node {
     pub host: Arc<str>,
     pub rack: Arc<str>,
@@ -42,7 +42,7 @@ impl Node {
 }
 
 /// All nodes.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Nodes {
     slots: Vec<Option<Node>>,
     /// Nodes that may get containers.

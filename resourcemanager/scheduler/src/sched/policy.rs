@@ -17,7 +17,18 @@ use crate::{
 };
 
 /// Place of an application in its leaf: what the ordering policy compares, then submission.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Debug,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub(super) struct AppOrder {
     /// Negated priority (fifo), or what it holds (fair).
     pub rank: i64,
@@ -28,7 +39,7 @@ pub(super) struct AppOrder {
 }
 
 /// Place of a queue among its siblings in one partition.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct ChildOrder {
     /// It may not use the partition.
     shut_out: bool,

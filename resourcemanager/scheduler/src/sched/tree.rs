@@ -14,7 +14,7 @@ use super::{
 use crate::{capacity::Shares, conf::QueueConf};
 
 /// What a queue holds and wants in one partition.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Usage {
     /// Held by containers and reservations below.
     pub used: Resource,
@@ -27,7 +27,7 @@ pub(super) struct Usage {
 }
 
 /// A queue and its accounts.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Queue {
     pub conf: QueueConf,
     /// Path, shared with reasons.
@@ -57,7 +57,7 @@ pub(super) struct Queue {
 }
 
 /// The applications and users of a leaf.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Leaf {
     /// Applications whose ApplicationMaster may run.
     pub active: BTreeMap<AppOrder, AppIdx>,
@@ -130,7 +130,7 @@ impl Queue {
 }
 
 /// All queues. The root is the first slot.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Tree {
     pub queues: Vec<Queue>,
 }

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// One user's part of a leaf.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct LeafUser {
     /// Held by containers and reservations.
     pub used: PerLabel,
@@ -49,7 +49,7 @@ impl Default for LeafUser {
 }
 
 /// Sums over the users of a leaf.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct UserSums {
     /// Held by active users (`totalResUsageForActiveUsers`).
     pub used_by_active: PerLabel,

@@ -16,7 +16,7 @@ use crate::conf::{AccessibleLabels, QueueConf};
 use crate::reject::{Reject, RejectKind};
 
 /// One `ResourceRequest` as the client sent it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct RawAsk {
     /// Larger is less urgent.
     pub priority: i32,

@@ -30,7 +30,7 @@ pub(super) struct Classes {
     by_size: BTreeMap<(LabelIdx, Resource), u16>,
     asleep: Vec<u16>,
     /// Classes that are awake, by bit.
-    awake: [u16; BITS],
+    awake: Vec<u16>,
     kinds: u64,
 }
 
@@ -40,7 +40,7 @@ impl Default for Classes {
             all: Vec::new(),
             by_size: BTreeMap::new(),
             asleep: Vec::new(),
-            awake: [0; BITS],
+            awake: vec![0; BITS],
             kinds: ALWAYS,
         }
     }
