@@ -19,7 +19,6 @@ use crate::{
     value::{Actual, Res},
 };
 use load::Loaded;
-use monitor::Monitors;
 
 /// Rack of nodes that name none.
 const DEFAULT_RACK: &str = "/default-rack";
@@ -46,7 +45,6 @@ pub struct InProcess {
     apps: BTreeMap<String, App>,
     by_idx: Vec<String>,
     last_assignment: Option<Locality>,
-    monitors: Monitors,
 }
 
 impl InProcess {
@@ -61,7 +59,6 @@ impl InProcess {
             apps: BTreeMap::new(),
             by_idx: Vec::new(),
             last_assignment: None,
-            monitors: Monitors::default(),
         }
     }
 
@@ -150,12 +147,11 @@ impl InProcess {
                 released,
                 ..
             } => {
-                self.monitors.forget(container);
                 if !released {
                     self.sched()?.release(container);
                 }
             }
-            Told::Preempt { container, .. } => self.monitors.mark(container),
+            Told::Preempt { .. } => {}
             Told::Resized { .. } | Told::Runnable(_) => {}
         }
         Ok(())
@@ -270,7 +266,6 @@ impl Target for InProcess {
 
     fn complete(&mut self, complete: &Complete) -> Done {
         for container in self.chosen(complete)? {
-            self.monitors.forget(container);
             self.sched()?.release(container);
         }
         self.settle()

@@ -252,7 +252,7 @@ impl InProcess {
                 Some(path.to_string())
             })),
             WholeKey::KillableApps => Ok(self.killable(&|app| Some(self.app_name(app)))),
-            WholeKey::ToPreempt => Ok(int(self.monitors.marked().len())),
+            WholeKey::ToPreempt => Ok(int(self.marked().len())),
             WholeKey::ToPreemptApps => Ok(self.to_preempt(&|app, _| self.app_name(app))),
             WholeKey::ToPreemptNodes => {
                 Ok(self.to_preempt(&|_, c: &ContainerFigures| self.node_name(c.node)))
@@ -291,17 +291,20 @@ impl InProcess {
         Actual::Counts(counts)
     }
 
+    /// Containers that the monitor asked back and did not yet take.
+    fn marked(&self) -> Vec<capacity_scheduler::sched::ContainerIdx> {
+        let loaded = self.loaded();
+        loaded.map_or_else(|_| Vec::new(), |l| l.sched.marked_for_preemption())
+    }
+
     fn to_preempt(
         &self,
         name_of: &dyn Fn(capacity_scheduler::sched::AppIdx, &ContainerFigures) -> String,
     ) -> Actual {
+        let marked = self.marked();
         let mut counts = BTreeMap::new();
         for (app, container) in self.live() {
-            // what may be taken at once is not asked for any more
-            let killable = self
-                .loaded()
-                .is_ok_and(|l| l.sched.killable_containers(app).contains(&container.idx));
-            if !killable && self.monitors.marked().contains(&container.idx) {
+            if marked.contains(&container.idx) {
                 *counts.entry(name_of(app, &container)).or_insert(0) += 1;
             }
         }
