@@ -149,14 +149,27 @@ impl Why {
                 queue,
                 running,
                 limit,
-            } => match queue {
-                Some(queue) => format!(
-                    "{running} applications run in queue {queue} and at most {limit} may (max-parallel-apps)"
-                ),
-                None => format!(
-                    "{running} applications of the user run and at most {limit} may (max-parallel-apps)"
-                ),
-            },
+            } => {
+                let whose = match queue {
+                    Some(queue) => format!("run in queue {queue}"),
+                    None => "of the user run".to_owned(),
+                };
+                format!(
+                    "{running} applications {whose} and at most {limit} may (max-parallel-apps)"
+                )
+            }
+            other => other.show_nodes(types),
+        }
+    }
+
+    /// The reasons that lie in the nodes.
+    fn show_nodes(&self, types: &ResourceTypes) -> String {
+        let r = |r: &Resource| types.show(*r);
+        match self {
+            Self::QueueLimit { .. }
+            | Self::UserLimit { .. }
+            | Self::AmLimit { .. }
+            | Self::ParallelApps { .. } => self.show(types),
             Self::NotAccessible { queue, label } => {
                 format!("queue {queue} may not use node label '{label}'")
             }

@@ -62,6 +62,17 @@ pub enum Locality {
     OffSwitch,
 }
 
+/// The class that event-driven assignment noted for an ask: it decides nothing, so that asks are
+/// the same with any.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Noted(pub Option<u16>);
+
+impl PartialEq for Noted {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// Everything outstanding under one key.
 #[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct KeyAsks {
@@ -79,7 +90,8 @@ pub(super) struct KeyAsks {
     /// Since when it would have fitted in a partition that it may share (event-driven pacing).
     pub shared_since: Option<Millis>,
     /// Its class, once noted (event-driven pacing).
-    pub class: Option<u16>,
+    #[serde(skip)]
+    pub class: Noted,
     /// It holds all the room that it may, since it last changed (event-driven pacing).
     pub held_all: bool,
     /// When a wait for something closer ends, while there is one.
@@ -224,7 +236,7 @@ impl Asks {
             asked_at: now,
             fits_wider_since: None,
             shared_since: None,
-            class: None,
+            class: Noted::default(),
             held_all: false,
             wakes_at: None,
             failed_at: 0,

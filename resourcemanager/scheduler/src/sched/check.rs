@@ -26,8 +26,8 @@ struct Sums {
 
 #[derive(Default)]
 struct OfQueue {
-    used: PerLabel,
-    reserved: PerLabel,
+    held: PerLabel,
+    kept: PerLabel,
     pending: PerLabel,
     am_used: PerLabel,
     containers: u32,
@@ -37,7 +37,7 @@ struct OfQueue {
 
 #[derive(Default)]
 struct OfUser {
-    used: PerLabel,
+    held: PerLabel,
     am_used: PerLabel,
     apps: u32,
     active: u32,
@@ -104,14 +104,14 @@ impl Sched {
         }
         for queue in self.tree.chain(a.queue) {
             let of = sums.queues.entry(queue).or_default();
-            of.used.add(n.label, c.resource);
+            of.held.add(n.label, c.resource);
             of.containers += 1;
             if c.reserved {
-                of.reserved.add(n.label, c.resource);
+                of.kept.add(n.label, c.resource);
             }
         }
         let user = sums.users.entry((a.queue, a.user)).or_default();
-        user.used.add(n.label, c.resource);
+        user.held.add(n.label, c.resource);
         Ok(())
     }
 
@@ -203,8 +203,8 @@ impl Sched {
                 let label = LabelIdx(u8::try_from(at).unwrap_or(u8::MAX));
                 let usage = q.usage(label);
                 let what = |s: &'static str| move || format!("{s} {path} in partition {at}");
-                same(what("held in"), usage.used, of.used.get(label))?;
-                same(what("reserved in"), usage.reserved, of.reserved.get(label))?;
+                same(what("held in"), usage.used, of.held.get(label))?;
+                same(what("reserved in"), usage.reserved, of.kept.get(label))?;
                 same(what("wanted in"), usage.pending, of.pending.get(label))?;
                 same(
                     what("ApplicationMasters of"),
@@ -228,7 +228,7 @@ impl Sched {
             for (user, u) in &q.leaf.users {
                 let of = sums.users.get(&(idx, *user)).unwrap_or(&none);
                 let what = || format!("{user:?} in {}", q.path);
-                same(what, (&u.used, &u.am_used), (&of.used, &of.am_used))?;
+                same(what, (&u.used, &u.am_used), (&of.held, &of.am_used))?;
                 let kept = (u.apps, u.active_apps, u.pending_apps, u.demanding);
                 same(what, kept, (of.apps, of.active, of.pending, of.demanding))?;
                 same(what, u.active, of.demanding > 0 && of.active > 0)?;

@@ -15,7 +15,7 @@ const BITS: usize = 63;
 pub(super) const ALWAYS: u64 = 1 << BITS;
 
 /// A size in a partition.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Class {
     size: Resource,
     label: LabelIdx,
@@ -24,7 +24,7 @@ struct Class {
 }
 
 /// All classes.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Classes {
     all: Vec<Class>,
     by_size: BTreeMap<(LabelIdx, Resource), u16>,

@@ -10,7 +10,7 @@ pub(super) trait Rank: Copy {
 }
 
 /// Something that takes part.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Seat<K> {
     key: K,
     owner: u32,
@@ -23,7 +23,7 @@ struct Seat<K> {
 }
 
 /// The best of a part of the seats, and what is there in all.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Round {
     winner: u32,
     kinds: u64,
@@ -31,7 +31,7 @@ struct Round {
 }
 
 /// The contest. Seats are given out by the caller and stay the same until [`Contest::clear`].
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Contest<K> {
     seats: Vec<Option<Seat<K>>>,
     /// Implicit tree: round 1 is the final, round `n` is between `2n` and `2n + 1`.

@@ -43,17 +43,27 @@ pub(super) enum Search {
     Scan,
 }
 
-/// What is remembered between passes.
-#[derive(Clone, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
+/// What is remembered between passes, all of which follows from asks and reservations: schedulers
+/// with the same accounts are the same whatever is noted here.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Event {
     /// Reservations whose node, ask or application changed.
     ripe: BTreeSet<ContainerIdx>,
     /// Times at which a wait ends.
     wakes: BTreeSet<Millis>,
+    #[serde(skip)]
     tables: Tables,
     /// Asks found unplaceable in this pass, and the most before it ends.
+    #[serde(skip)]
     failed: usize,
+    #[serde(skip)]
     failed_max: usize,
+}
+
+impl PartialEq for Event {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Event {
@@ -82,7 +92,8 @@ impl Sched {
             self.event.wakes.pop_first();
             self.stirred = true;
         }
-        if !self.stirred {
+        // one that comes from a snapshot does not know its waits yet
+        if !self.stirred && self.event.tables.are_made() {
             return false;
         }
         (self.event.failed, self.event.failed_max) = (0, steps);
@@ -100,7 +111,7 @@ impl Sched {
 
     /// When the next wait of an ask for something closer, or for a shared partition, ends.
     pub fn next_wake(&self, now: Millis) -> Option<Millis> {
-        if self.stirred {
+        if self.stirred || self.is_event_driven() && !self.event.tables.are_made() {
             return Some(now);
         }
         self.event.wakes.first().copied()
@@ -108,13 +119,13 @@ impl Sched {
 
     /// One grant or change of a reservation; false when nothing is left to do.
     fn step(&mut self, search: Search) -> bool {
+        if search == Search::Tables {
+            self.settle();
+        }
         while let Some(reservation) = self.event.ripe.pop_first() {
             if self.try_reserved(reservation) {
                 return true;
             }
-        }
-        if search == Search::Tables {
-            self.settle();
         }
         let labels = u8::try_from(self.labels.len()).unwrap_or(u8::MAX);
         let all = || (0..labels).map(LabelIdx);

@@ -8,7 +8,7 @@ use super::super::ids::NodeIdx;
 use crate::num::Calculator;
 
 /// The most that any node of a part has free, and which ranks are there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Part {
     pub free: Resource,
     /// Bit `r` is set where a node has rank `r`, for asks that pack and for those that spread.
@@ -24,7 +24,7 @@ pub(super) const NOTHING: Part = Part {
 };
 
 /// The nodes of one partition; their places stay the same until it is made again.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct NodeTree {
     nodes: Vec<NodeIdx>,
     /// Implicit tree: part 1 is all, part `n` is `2n` and `2n + 1`, places begin at `size`.

@@ -9,7 +9,7 @@ use super::{
     super::{
         Sched,
         app::Turn,
-        ask::KeyAsks,
+        ask::{KeyAsks, Noted},
         ids::{AppIdx, LabelIdx, NodeIdx, QueueIdx},
         node::Node,
         policy::{AppOrder, ChildOrder},
@@ -36,7 +36,7 @@ impl Rank for ChildOrder {
 pub(super) const SEAT_BYTES: usize = Contest::<AppOrder>::SEAT_BYTES;
 
 /// Contests of one queue by partition.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct OfQueue {
     children: Vec<Contest<ChildOrder>>,
     apps: Vec<Contest<AppOrder>>,
@@ -48,7 +48,7 @@ struct OfQueue {
 }
 
 /// A list of what changed, each entry once.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default)]
 struct Changed {
     list: Vec<u32>,
     listed: Vec<bool>,
@@ -76,8 +76,8 @@ impl Changed {
     }
 }
 
-/// All tables; two schedulers with the same accounts are the same whatever is noted here.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+/// All tables.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     /// Everything must be made again; true at first.
     made: bool,
@@ -100,13 +100,12 @@ pub(super) struct Tables {
     open: Vec<(QueueIdx, LabelIdx, bool)>,
 }
 
-impl PartialEq for Tables {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
 impl Tables {
+    /// False until the first step, and after [`Self::forget`].
+    pub fn are_made(&self) -> bool {
+        self.made
+    }
+
     pub fn forget(&mut self) {
         self.made = false;
     }
@@ -248,12 +247,27 @@ impl Sched {
             }
         }
         self.make_nodes();
+        self.remember_waits();
         for at in 0..self.apps.len() {
             self.event
                 .tables
                 .changed_apps
                 .add(u32::try_from(at).unwrap_or(u32::MAX));
         }
+    }
+
+    /// The waits that asks remember, for a scheduler that comes from a snapshot.
+    fn remember_waits(&mut self) {
+        let heartbeat_ms = self.conf.heartbeat_ms;
+        let asks = self.apps.iter().flatten().flat_map(|a| a.asks.iter());
+        let waits = asks.flat_map(|(_, asks)| {
+            let shared = asks.shared_since.map(|since| since.plus(heartbeat_ms));
+            asks.wakes_at.into_iter().chain(shared)
+        });
+        let now = self.now;
+        self.event.wakes.extend(waits.filter(|at| *at > now));
+        let reserved = self.nodes.iter().filter_map(|(_, n)| n.reserved);
+        self.event.ripe.extend(reserved);
     }
 
     fn make_nodes(&mut self) {
@@ -393,8 +407,8 @@ impl Sched {
             if asks.label != label || asks.count() == 0 {
                 continue;
             }
-            asks.class = classes.intern(label, asks.size);
-            kinds |= match asks.class {
+            asks.class = Noted(classes.intern(label, asks.size));
+            kinds |= match asks.class.0 {
                 Some(class) if asks.held_all => Classes::bit(class),
                 Some(class) => Classes::bit(class) | ALWAYS,
                 None => ALWAYS,

@@ -235,7 +235,7 @@ impl Sched {
         {
             return Outcome::Skipped;
         }
-        let (size, class) = (asks.size, asks.class);
+        let (size, class) = (asks.size, asks.class.0);
         if !self.has_room_for(size, class, limits.allow_preemption, walk) {
             return self.hold_room(app, key, limits, walk);
         }
