@@ -263,7 +263,7 @@ fn check_zero_sum(old: &Queue, new: &QueueConf, queues: &QueuesConf) -> Result<(
         let parent = q.parent.and_then(|p| queues.queues.get(p));
         parent.is_some_and(|p| p.path == new.path)
     });
-    let mut own = children.map(|q| q.default_partition());
+    let mut own = children.map(QueueConf::default_partition);
     let weighs = new.default_partition();
     let empty = own.clone().next().is_some()
         && own.all(|l| l.capacity == 0.0 && l.weight < 0.0 && !l.is_absolute);
@@ -282,14 +282,11 @@ fn check_zero_sum(old: &Queue, new: &QueueConf, queues: &QueuesConf) -> Result<(
 impl QueuesConf {
     /// The entry says that the queue of this path, listed or not, is stopped.
     pub(super) fn stops(&self, path: &str) -> bool {
-        let listed = self.queues.iter().find(|q| q.path == path);
-        match listed {
-            Some(q) => q.state == Some(ConfiguredState::Stopped),
-            None => {
-                let key = format!("{}{path}.state", crate::conf::PREFIX);
-                let text = self.raw.get(&key).map(|s| s.trim());
-                text.is_some_and(|s| s.eq_ignore_ascii_case("STOPPED"))
-            }
+        if let Some(q) = self.queues.iter().find(|q| q.path == path) {
+            return q.state == Some(ConfiguredState::Stopped);
         }
+        let key = format!("{}{path}.state", crate::conf::PREFIX);
+        let text = self.raw.get(&key).map(|s| s.trim());
+        text.is_some_and(|s| s.eq_ignore_ascii_case("STOPPED"))
     }
 }
