@@ -31,6 +31,7 @@ use crate::{
     },
     health::{self, Disks},
     keys::TokenKeys,
+    labels::Provider,
     monitor,
     rpc::Containers,
     runner::{Runner, Tools},
@@ -180,6 +181,7 @@ pub async fn start(options: Options) -> Result<Node, BootError> {
     let executor = conf.dir().map(settings::executor_cfg).transpose();
     let executor = executor.map_err(BootError::Other)?.unwrap_or_default();
     let settings = Settings::read(&conf, &executor)?;
+    let provider = provider(&settings, &options)?;
     let binaries = match options.binaries {
         Some(binaries) => binaries,
         None => Binaries::beside_executable().map_err(|e| BootError::Other(e.to_string()))?,
@@ -191,8 +193,20 @@ pub async fn start(options: Options) -> Result<Node, BootError> {
         binaries,
         options.endpoints_file,
         unsafe_no_isolation,
+        provider,
     )
     .await
+}
+
+/// Who says the node's label, where the node does.
+fn provider(settings: &Settings, options: &Options) -> Result<Option<Provider>, BootError> {
+    let Some(label) = settings.label.clone() else {
+        return Ok(None);
+    };
+    let options = options.clone();
+    let reread = move || load(&options, None).map_err(|e| e.to_string());
+    let provider = Provider::new(label, Arc::new(reread)).map_err(BootError::Other)?;
+    Ok(Some(provider))
 }
 
 async fn open(
@@ -201,6 +215,7 @@ async fn open(
     binaries: Binaries,
     endpoints_file: Option<PathBuf>,
     unsafe_no_isolation: bool,
+    provider: Option<Provider>,
 ) -> Result<Node, BootError> {
     let started_wall_ms = wall_ms();
     // A local-user that does not exist is said now, not by the first container.
@@ -252,6 +267,10 @@ async fn open(
         health,
     });
     scripts(&settings, &inbox).await;
+    if let Some(provider) = provider {
+        // The node registers with its label.
+        provider.start(&inbox).await;
+    }
     let log_dirs = settings.log_dirs.clone();
     let left = tokio::task::spawn_blocking(move || recover::left_logs(&log_dirs)).await;
     inbox.event(Event::LeftLogs {

@@ -4,6 +4,7 @@
 
 mod gpu;
 mod health;
+mod labels;
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ use yarn_conf::{Configuration, ExecutorCfg, HostPort, NodeAmount, Problem, TimeU
 use yarn_types::{Resource, ResourceTypes};
 
 pub use gpu::{CgroupChoice, CgroupSettings, CpuSettings, GpuSettings, MemorySettings, Simulated};
+pub use labels::{LabelSettings, LabelSource};
 
 use crate::{exec::account::AccountRules, health::HealthScript};
 
@@ -48,6 +50,8 @@ pub struct Settings {
     pub scripts: Vec<HealthScript>,
     /// `yarn.nodemanager.health-checker.run-before-startup`.
     pub scripts_before_start: bool,
+    /// Who says the node's label, where the node does.
+    pub label: Option<LabelSettings>,
     /// Memory checks by poll.
     pub monitor: MonitorSettings,
     /// Localisation.
@@ -155,6 +159,7 @@ impl Settings {
                 allowed_system_users: users.allowed_system_users,
             },
             disks: health::disks(conf)?,
+            label: labels::read(conf)?,
             scripts: health::scripts(conf)?,
             scripts_before_start: conf
                 .bool("yarn.nodemanager.health-checker.run-before-startup", false)?,
@@ -230,6 +235,7 @@ fn core(conf: &Configuration) -> Result<NmConf, Problem> {
             true,
         )?,
         gpus: yarn_conf::gpu_plugin(conf)?,
+        label_resync_ms: labels::resync_ms(conf)?,
         link: LinkConf {
             connect_wait_ms_max: connect_ms(conf, "max-wait.ms", 900_000)?,
             retry_interval_ms: connect_ms(conf, "retry-interval.ms", 30_000)?.unwrap_or(30_000),

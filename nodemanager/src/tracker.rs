@@ -27,7 +27,7 @@ use yarn_proto::{
 use yarn_types::{ApplicationId, NodeId, Resource, ResourceTypes};
 
 use crate::{
-    driver::Inbox, exec::monitor::Utilization, keys::TokenKeys, monitor::SharedUsage, rpc,
+    driver::Inbox, exec::monitor::Utilization, keys::TokenKeys, labels, monitor::SharedUsage, rpc,
 };
 
 /// Name of the protocol on the wire.
@@ -122,10 +122,16 @@ impl Tracker {
                 applications,
                 health,
                 gpus,
+                labels,
             } => {
                 let mut request = self.registration(&containers, &applications, &health);
+                request.node_labels = labels.as_ref().map(labels::said_proto);
                 self.add_devices(&mut request, gpus);
-                let answer = call(self, client, address, "registerNodeManager", &request).await?;
+                let answer: RegisterNodeManagerResponseProto =
+                    call(self, client, address, "registerNodeManager", &request).await?;
+                if let Some(said) = &labels {
+                    labels::on_registered(said, &answer);
+                }
                 let offered = request.resource.as_ref();
                 let offered = offered.map(|r| ids::resource(r, &self.facts.types).resource);
                 self.on_registered(answer, offered, address)
@@ -135,10 +141,16 @@ impl Tracker {
                 containers,
                 health,
                 gpus,
+                labels,
             } => {
                 let mut request = self.heartbeat(response_id, &containers, &health);
+                request.node_labels = labels.as_ref().map(labels::said_proto);
                 request.heddle_gpus = gpus.map(|(seq, list)| gpu::changes_proto(seq, &list));
-                let answer = call(self, client, address, "nodeHeartbeat", &request).await?;
+                let answer: NodeHeartbeatResponseProto =
+                    call(self, client, address, "nodeHeartbeat", &request).await?;
+                if let Some(said) = &labels {
+                    labels::on_answered(said, &answer);
+                }
                 Ok(self.on_heartbeat(answer))
             }
             ToRm::Unregister => {

@@ -11,6 +11,7 @@ use yarn_types::{
 
 use crate::{
     event::{CallId, Health, Signal},
+    labels::SaidLabels,
     reject::Reject,
 };
 
@@ -109,6 +110,8 @@ pub enum ToRm {
         health: Health,
         /// Devices; `None` on a node that manages none.
         gpus: Option<GpuList>,
+        /// The node's label, where it says one itself.
+        labels: Option<SaidLabels>,
     },
     /// Send a heartbeat; answered by `HeartbeatAnswered` or `RmUnreachable`.
     Heartbeat {
@@ -120,6 +123,8 @@ pub enum ToRm {
         health: Health,
         /// Changes of devices that were not echoed, with the number of the last.
         gpus: Option<(u64, Vec<DeviceChange>)>,
+        /// The node's label, where it says one itself and it is time to.
+        labels: Option<SaidLabels>,
     },
     /// Say goodbye; answered by `Unregistered`.
     Unregister,

@@ -177,6 +177,11 @@ pub enum Event {
         /// What it found.
         health: Health,
     },
+    /// The provider of the node's label, whenever it has looked. Ignored by a node without one.
+    LabelFound {
+        /// What it found; `None` for no label.
+        label: Option<Arc<str>>,
+    },
     /// Boot, once: an earlier NodeManager left logs of these applications.
     LeftLogs {
         /// Each with the milliseconds since something was written to them.

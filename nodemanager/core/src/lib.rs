@@ -12,6 +12,7 @@ pub mod disks;
 pub mod effect;
 pub mod event;
 pub mod gpu;
+pub mod labels;
 pub mod launch;
 pub mod link;
 pub mod localize;

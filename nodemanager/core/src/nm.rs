@@ -12,6 +12,7 @@ use crate::{
     effect::{Action, ContainerReport, Effect, ToRm},
     event::{Event, Health, HeartbeatAnswer, NodeAction},
     gpu::Gpus,
+    labels::OwnLabel,
     link::{Due, Link, LinkConf, LinkState},
     outbox::Outbox,
 };
@@ -35,6 +36,8 @@ pub struct NmConf {
     pub work_preserving: bool,
     /// `yarn.nodemanager.resource-plugins` has `yarn.io/gpu`: the node manages devices.
     pub gpus: bool,
+    /// `yarn.nodemanager.node-labels.resync-interval-ms`, where the node says its label itself.
+    pub label_resync_ms: Option<u64>,
     /// The link to the ResourceManager.
     pub link: LinkConf,
 }
@@ -104,6 +107,8 @@ pub struct Nm {
     pub(crate) link: Link,
     pub(crate) outbox: Outbox,
     pub(crate) stopping: Option<Stopping>,
+    /// The node's own label, where it says one.
+    label: Option<OwnLabel>,
     /// The devices, on a node that manages them.
     pub(crate) gpus: Option<Gpus>,
     /// The ResourceManager knows devices; one that does not is told a changed number by another
@@ -119,6 +124,7 @@ impl Nm {
         Self {
             link: Link::new(conf.link),
             gpus: conf.gpus.then(Gpus::default),
+            label: conf.label_resync_ms.map(OwnLabel::new),
             rm_knows_gpus: false,
             usable_told: 0,
             conf,
@@ -264,6 +270,11 @@ impl Nm {
                 self.on_signal(call, caller, container, signal, ctx);
             }
             Event::Health { reporter, health } => self.on_health(reporter, health, ctx),
+            Event::LabelFound { label } => {
+                if let Some(own) = &mut self.label {
+                    own.on_found(label);
+                }
+            }
             Event::LeftLogs { apps } => self.on_left_logs(&apps, ctx.now),
             Event::AppCleaned { app } => self.on_app_cleaned(app),
             Event::Shutdown { reason } => self.stop(0, reason, ctx),
@@ -515,6 +526,7 @@ impl Nm {
                     applications,
                     health,
                     gpus,
+                    labels: self.label.as_mut().and_then(OwnLabel::to_register),
                 }));
             }
             Some(Due::Heartbeat) => {
@@ -531,6 +543,7 @@ impl Nm {
                     containers,
                     health,
                     gpus: self.gpu_changes(),
+                    labels: self.label.as_mut().and_then(|l| l.to_heartbeat(ctx.now)),
                 }));
             }
         }

@@ -25,6 +25,7 @@ pub(crate) fn conf() -> NmConf {
         track_stopped_ms: 600_000,
         work_preserving: true,
         gpus: false,
+        label_resync_ms: None,
         link: LinkConf {
             connect_wait_ms_max: Some(900_000),
             retry_interval_ms: 30_000,

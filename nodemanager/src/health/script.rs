@@ -2,24 +2,16 @@
 //! May touch: the script's process, the inbox, time.
 //! Must not: judge by an exit code (a script with a mistake in it makes no node unhealthy).
 
-use std::{
-    os::unix::{fs::PermissionsExt, process::ExitStatusExt},
-    path::PathBuf,
-    process::Stdio,
-    time::Duration,
-};
+use std::{os::unix::fs::PermissionsExt, path::PathBuf, time::Duration};
 
-use nix::{
-    sys::signal::{Signal, killpg},
-    unistd::Pid,
-};
 use nm_core::{Event, Health};
-use tokio::{io::AsyncReadExt, process::Command, time::MissedTickBehavior};
+use tokio::time::MissedTickBehavior;
 
-use crate::driver::{Inbox, wall_ms};
+use crate::{
+    driver::{Inbox, wall_ms},
+    script::{self, Ran},
+};
 
-/// Most of a script's output that is read.
-const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
 /// `NodeHealthScriptRunner.NODE_HEALTH_SCRIPT_TIMED_OUT_MSG`.
 const TIMED_OUT: &str = "Node health script timed out";
 
@@ -77,47 +69,19 @@ impl HealthScript {
 
     /// What is wrong with the node, if anything is.
     async fn run(&self) -> std::io::Result<Option<String>> {
-        let mut child = Command::new(&self.path)
-            .args(&self.opts)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()?;
-        let group = child.id().and_then(|pid| i32::try_from(pid).ok());
-        let output = child.stdout.take();
-        let read = async {
-            let mut kept = Vec::new();
-            if let Some(mut output) = output {
-                (&mut output)
-                    .take(OUTPUT_BYTES_MAX)
-                    .read_to_end(&mut kept)
-                    .await?;
-                tokio::io::copy(&mut output, &mut tokio::io::sink()).await?;
+        let text = match script::run(&self.path, &self.opts, self.timeout_ms).await? {
+            Ran::TimedOut => return Ok(Some(TIMED_OUT.to_owned())),
+            Ran::Failed { code, signal } => {
+                tracing::warn!(
+                    script = self.name,
+                    ?code,
+                    ?signal,
+                    "health script failed, its output is not looked at"
+                );
+                return Ok(None);
             }
-            Ok::<_, std::io::Error>((kept, child.wait().await?))
+            Ran::Said(text) => text,
         };
-        let done = tokio::time::timeout(Duration::from_millis(self.timeout_ms), read).await;
-        let Ok(done) = done else {
-            if let Some(group) = group {
-                // Also what the script has started.
-                let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
-            }
-            return Ok(Some(TIMED_OUT.to_owned()));
-        };
-        let (kept, status) = done?;
-        if !status.success() {
-            let (code, signal) = (status.code(), status.signal());
-            tracing::warn!(
-                script = self.name,
-                ?code,
-                ?signal,
-                "health script failed, its output is not looked at"
-            );
-            return Ok(None);
-        }
-        let text = String::from_utf8_lossy(&kept).into_owned();
         let says_error = text.split('\n').any(|line| line.starts_with("ERROR"));
         Ok(says_error.then_some(text))
     }
