@@ -14,7 +14,8 @@ fn a_nodes_own_label_wins_until_its_host_gets_another() {
     labels.set(&LabelTarget::Host("h".into()), "x".into());
     labels.set(&node(1), "y".into());
     labels.set(&node(2), "".into());
-    let of = |labels: &NodeLabels, port| labels.of(&NodeId::new("h", port)).map(|l| l.to_string());
+    let of =
+        |labels: &NodeLabels, port| labels.of(&NodeId::new("h", port)).map(ToString::to_string);
     assert_eq!(of(&labels, 1).as_deref(), Some("y"));
     assert_eq!(of(&labels, 2), None);
     assert_eq!(of(&labels, 3).as_deref(), Some("x"));

@@ -15,7 +15,7 @@ use yarn_proto::{
         AllocateRequestProto, AllocateResponseProto, GetClusterNodeLabelsRequestProto,
         GetClusterNodeLabelsResponseProto, GetClusterNodesRequestProto,
         GetClusterNodesResponseProto, GetLabelsToNodesRequestProto, GetLabelsToNodesResponseProto,
-        GetNodesToLabelsRequestProto, GetNodesToLabelsResponseProto, NodeIdProto,
+        GetNodesToLabelsRequestProto, GetNodesToLabelsResponseProto, NodeIdProto, NodeLabelProto,
         RegisterApplicationMasterRequestProto, RegisterApplicationMasterResponseProto,
         RemoveFromClusterNodeLabelsRequestProto, RemoveFromClusterNodeLabelsResponseProto,
         ReplaceLabelsOnNodeRequestProto, ReplaceLabelsOnNodeResponseProto,
@@ -105,7 +105,11 @@ async fn cluster_labels(rm: &Rm) -> Vec<(String, bool)> {
         .call("getClusterNodeLabels", &GetClusterNodeLabelsRequestProto {})
         .await
         .unwrap();
-    let names: Vec<&str> = answer.node_labels.iter().map(|l| l.name()).collect();
+    let names: Vec<&str> = answer
+        .node_labels
+        .iter()
+        .map(NodeLabelProto::name)
+        .collect();
     assert_eq!(answer.deprecated_node_labels, names);
     let all = answer.node_labels.iter();
     all.map(|l| (l.name().to_owned(), l.is_exclusive()))
@@ -175,7 +179,7 @@ async fn labels_outlast_the_resource_manager() {
         panic!("{answer:?}")
     };
     assert_eq!(entry.node_labels(), "x");
-    assert_eq!(entry.node_id, [other.id.clone()]);
+    assert_eq!(entry.node_id, std::slice::from_ref(&other.id));
     rm.0.stop().await;
 
     let (rm, admin) = labelled(dir.path(), &[]).await;
