@@ -8,6 +8,7 @@ pub mod inproc;
 pub mod known;
 pub mod placement;
 pub mod report;
+pub mod rpc;
 pub mod scenario;
 pub mod snapshot;
 pub mod snapshot_run;

@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::{Parser, ValueEnum};
 use sched_cases::{
     case::{Body, Case, Way},
@@ -15,6 +15,7 @@ use sched_cases::{
     known::{self, Reasons},
     placement,
     report::Failure,
+    rpc::Remote,
     scenario, snapshot_run, vector,
 };
 
@@ -148,7 +149,10 @@ fn run_case(case: &Case, args: &Args) -> anyhow::Result<Vec<Failure>> {
                 let mut target = InProcess::new(args.mode == Mode::Event);
                 scenario::run(body, &mut target, args.all)
             }
-            Via::Rpc | Via::Stock => bail!("not built yet"),
+            Via::Rpc | Via::Stock => {
+                let mut target = Remote::new(args.via == Via::Stock).map_err(|e| anyhow!(e))?;
+                scenario::run(body, &mut target, args.all)
+            }
         },
     };
     if !args.all {

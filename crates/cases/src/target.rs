@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     facts::{AppKey, NodeKey, QueueKey, UserKey},
-    steps::{Ask, AskList, Cluster, Complete, Node, Resize, State, Stubs, Submit},
+    steps::{Ask, AskList, Cluster, Complete, Node, Resize, State, Step, Stubs, Submit},
     value::Actual,
 };
 
@@ -22,6 +22,8 @@ pub struct Setup<'a> {
     pub conf: &'a BTreeMap<String, String>,
     /// Injected values.
     pub stubs: &'a Stubs,
+    /// The steps that will follow.
+    pub steps: &'a [Step],
 }
 
 /// A cluster that a scenario drives. Applications, nodes and queues are named as in the case.

@@ -1,0 +1,86 @@
+//! The web services of the ResourceManager, for what RPC does not say.
+//! May touch: its HTTP port.
+//! Must not: change anything.
+
+use std::{
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use super::{Remote, text};
+use crate::target::Done;
+
+/// Longest wait for empty event queues of the stock ResourceManager.
+const QUIET_S: u64 = 20;
+const QUIET_POLL: Duration = Duration::from_millis(8);
+/// Looks in a row at which the queues must be empty: an event in work is in none of them.
+const QUIET_LOOKS: u32 = 3;
+/// Age of what our web pages may show.
+const VIEW: Duration = Duration::from_millis(40);
+
+impl Remote {
+    /// A resource below `/ws/v1/cluster`.
+    pub(super) fn get(&mut self, path: &str) -> Done<Value> {
+        let runtime = self.runtime.handle().clone();
+        let cluster = self.cluster()?;
+        let url = format!("http://{}/ws/v1/cluster{path}", cluster.rm.at("rm.http")?);
+        let request = cluster.http.get(&url).header("Accept", "application/json");
+        let answer = runtime.block_on(async {
+            let answer = request.send().await.map_err(text)?;
+            answer.json::<Value>().await.map_err(text)
+        });
+        answer.map_err(|e| format!("{url}: {e}"))
+    }
+
+    /// Waits until everything that was sent has had its effect: the stock ResourceManager works on
+    /// events later, ours has done what it answers.
+    pub(super) fn quiet(&mut self) -> Done {
+        self.tree = None;
+        if !self.cluster()?.rm.stock {
+            return Ok(());
+        }
+        let deadline = Instant::now() + Duration::from_secs(QUIET_S);
+        let mut empty = 0;
+        while empty < QUIET_LOOKS {
+            let metrics = self.get("/metrics")?;
+            let size = |name: &str| metrics["clusterMetrics"][name].as_i64().unwrap_or(0);
+            let waiting = size("rmEventQueueSize") + size("schedulerEventQueueSize");
+            empty = if waiting == 0 { empty + 1 } else { 0 };
+            if Instant::now() > deadline {
+                return Err(format!("{waiting} events wait for {QUIET_S} s"));
+            }
+            sleep(QUIET_POLL);
+        }
+        Ok(())
+    }
+
+    /// The tree of queues as it is now.
+    pub(super) fn tree(&mut self) -> Done<&Value> {
+        if self.tree.is_none() {
+            if !self.cluster()?.rm.stock {
+                sleep(VIEW);
+            }
+            let answer = self.get("/scheduler")?;
+            self.tree = Some(answer["scheduler"]["schedulerInfo"].clone());
+        }
+        self.tree
+            .as_ref()
+            .ok_or_else(|| "no tree of queues".to_owned())
+    }
+
+    /// A queue by its full path.
+    pub(super) fn queue_json(&mut self, path: &str) -> Done<Option<Value>> {
+        let tree = self.tree()?;
+        Ok(find(tree, path).cloned())
+    }
+}
+
+fn find<'a>(queue: &'a Value, path: &str) -> Option<&'a Value> {
+    if queue["queuePath"].as_str().unwrap_or("root") == path {
+        return Some(queue);
+    }
+    let children = queue["queues"]["queue"].as_array()?;
+    children.iter().find_map(|child| find(child, path))
+}
