@@ -11,9 +11,9 @@
 
 mod common;
 
-use std::{process::ExitCode, time::Instant};
+use std::{collections::VecDeque, process::ExitCode, time::Instant};
 
-use capacity_scheduler::sched::{AppIdx, NodeIdx, Sched, Told};
+use capacity_scheduler::sched::{AppIdx, ContainerIdx, NodeIdx, Sched, Told};
 use common::{Cluster, GPUS, allocations, gib, median, us};
 use yarn_types::Resource;
 
@@ -47,6 +47,8 @@ struct Row {
     nowhere: f64,
     heartbeat: f64,
     limit: f64,
+    handover: f64,
+    preemption: f64,
     scan: f64,
     allocations: u64,
 }
@@ -54,8 +56,18 @@ struct Row {
 fn main() -> ExitCode {
     let mut bars = Bars::default();
     println!(
-        "{:>7} {:>7} {:>7} | {:>9} {:>9} {:>9} {:>9} {:>9} {:>6}",
-        "nodes", "queues", "apps", "grant us", "nowhere", "heartbeat", "limit", "scan", "allocs"
+        "{:>6} {:>6} {:>6} | {:>8} {:>8} {:>9} {:>8} {:>9} {:>10} {:>8} {:>6}",
+        "nodes",
+        "queues",
+        "apps",
+        "grant us",
+        "nowhere",
+        "heartbeat",
+        "handover",
+        "limit",
+        "preemption",
+        "scan",
+        "allocs"
     );
     let mut at_sizes = Vec::new();
     for (nodes, queues, apps) in [
@@ -70,8 +82,15 @@ fn main() -> ExitCode {
     ] {
         let row = measure(nodes, queues, apps);
         println!(
-            "{nodes:>7} {queues:>7} {apps:>7} | {:>9.2} {:>9.2} {:>9.3} {:>9.1} {:>9.2} {:>6}",
-            row.grant, row.nowhere, row.heartbeat, row.limit, row.scan, row.allocations
+            "{nodes:>6} {queues:>6} {apps:>6} | {:>8.2} {:>8.2} {:>9.3} {:>8.2} {:>9.1} {:>10.1} {:>8.2} {:>6}",
+            row.grant,
+            row.nowhere,
+            row.heartbeat,
+            row.handover,
+            row.limit,
+            row.preemption,
+            row.scan,
+            row.allocations
         );
         at_sizes.push(((nodes, queues), row));
     }
@@ -150,6 +169,7 @@ fn measure(nodes: u32, queues: usize, apps: u32) -> Row {
         assert!(c.pass().is_empty());
         c.ask(AppIdx(turn), gib(8, 1, GPUS + 1), 0);
     }));
+    let (handover, preemption) = contended(&mut c, size);
     let mut node = 0;
     let heartbeat = us(median(2_000, || {
         for _ in 0..16 {
@@ -172,9 +192,42 @@ fn measure(nodes: u32, queues: usize, apps: u32) -> Row {
         nowhere,
         heartbeat,
         limit,
+        handover,
+        preemption,
         scan: bare_scan(nodes),
         allocations,
     }
+}
+
+/// On a full cluster where everybody wants more: an end and the grant that follows it, and a round
+/// of the preemption monitor.
+fn contended(c: &mut Cluster, size: Resource) -> (f64, f64) {
+    let all = i32::try_from(i64::from(c.nodes) * GPUS / i64::from(c.apps)).unwrap();
+    for app in 0..c.apps {
+        c.ask(AppIdx(app), size, all + 10);
+    }
+    let mut live: VecDeque<_> = granted(c.pass()).collect();
+    let handover = us(median(1_000, || {
+        let oldest = live.pop_front().unwrap();
+        assert!(c.sched.release(oldest));
+        live.extend(granted(c.pass()));
+    }));
+    let preemption = us(median(5, || {
+        c.sched.preempt_tick(c.now);
+        std::hint::black_box(c.sched.take_told());
+    }));
+    for app in 0..c.apps {
+        c.ask(AppIdx(app), size, 0);
+    }
+    c.pass();
+    (handover, preemption)
+}
+
+fn granted(told: &[Told]) -> impl Iterator<Item = ContainerIdx> {
+    told.iter().filter_map(|told| match told {
+        Told::Granted(granted) => Some(granted.container),
+        _ => None,
+    })
 }
 
 /// Heap allocations of choosing and committing one container, asks aside.
@@ -190,14 +243,7 @@ fn decision_allocations(c: &mut Cluster, size: Resource) -> u64 {
         least = least.min(counted);
     }
     c.ask(app, size, 0);
-    let containers: Vec<_> = c
-        .pass()
-        .iter()
-        .filter_map(|told| match told {
-            Told::Granted(granted) => Some(granted.container),
-            _ => None,
-        })
-        .collect();
+    let containers: Vec<_> = granted(c.pass()).collect();
     for container in containers {
         c.sched.release(container);
     }

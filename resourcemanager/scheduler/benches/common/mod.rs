@@ -90,10 +90,16 @@ pub fn conf(queues: usize, skewed: bool) -> SchedConf {
         keys.push((format!("root.{name}.capacity"), format!("{weight}w")));
         keys.push((format!("root.{name}.user-limit-factor"), "100".into()));
     }
-    let table: BTreeMap<String, String> = keys
+    let mut table: BTreeMap<String, String> = keys
         .into_iter()
         .map(|(k, v)| (format!("{PREFIX}{k}"), v))
         .collect();
+    table.insert(
+        "yarn.resourcemanager.scheduler.monitor.enable".into(),
+        "true".into(),
+    );
+    let preemption = "yarn.resourcemanager.monitor.capacity.preemption.";
+    table.insert(format!("{preemption}max_wait_before_kill"), "0".into());
     SchedConf::from_lookup(&table, types(), Calculator::Dominant).unwrap()
 }
 
@@ -107,6 +113,7 @@ pub struct Cluster {
     pub sched: Sched,
     pub now: Millis,
     pub apps: u32,
+    pub nodes: u32,
     told: Vec<Told>,
 }
 
@@ -131,6 +138,7 @@ impl Cluster {
             sched,
             now: Millis(1000),
             apps: 0,
+            nodes,
             told: Vec::new(),
         };
         for app in 0..apps {
@@ -171,6 +179,11 @@ impl Cluster {
             label: LabelIdx::DEFAULT,
         };
         self.sched.update_asks(self.now, app, &[ask]);
+    }
+
+    /// Time goes on.
+    pub fn later(&mut self, ms: u64) {
+        self.now = self.now.plus(ms);
     }
 
     /// Passes until nothing is left to do; containers granted.
