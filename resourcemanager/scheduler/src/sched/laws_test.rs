@@ -29,7 +29,9 @@ impl Dice {
     }
 }
 
-const KEYS: [(&str, &str); 14] = [
+const KEYS: [(&str, &str); 16] = [
+    ("root.p.d.maximum-am-resource-percent", "0.1"),
+    ("lazy-preemption-enabled", "true"),
     ("root.queues", "a,b,p"),
     ("root.a.capacity", "30"),
     ("root.b.capacity", "30"),
@@ -163,7 +165,12 @@ impl Run {
     fn change(&mut self) {
         let nodes: Vec<NodeIdx> = self.nodes.iter().copied().collect();
         let node = *self.dice.of(&nodes);
-        match self.dice.roll(8) {
+        match self.dice.roll(10) {
+            8 | 9 if !self.live.is_empty() => {
+                let (container, ..) = *self.dice.of(&self.live);
+                let killable = self.dice.roll(3) > 0;
+                self.c.sched.set_killable(container, killable);
+            }
             0 => self.c.sched.set_usable(node, false),
             1 => self.c.sched.set_usable(node, true),
             2 => {
@@ -221,7 +228,11 @@ impl Run {
             0 | 1 => {
                 let queue = *self.dice.of(&["root.a", "root.b", "root.p.c", "root.p.d"]);
                 let user = *self.dice.of(&["u", "v", "w"]);
-                let app = self.c.app(queue, user);
+                let app = if self.dice.roll(2) == 0 {
+                    self.c.managed(queue, user, gib(1, 1, 0))
+                } else {
+                    self.c.app(queue, user)
+                };
                 self.apps.push(app);
             }
             2..=7 => self.ask(),

@@ -116,10 +116,10 @@ impl Sched {
         let (calc, types) = (self.conf.calculator, &self.conf.types);
         let q = self.tree.get(queue);
         let guaranteed = q.guaranteed(label);
-        let attainable = if label == LabelIdx::DEFAULT {
-            q.leaf.current_limit
-        } else {
-            Resource::ZERO
+        let attainable = match (label, self.is_event_driven()) {
+            (LabelIdx::DEFAULT, true) => self.attainable(queue),
+            (LabelIdx::DEFAULT, false) => q.leaf.current_limit,
+            _ => Resource::ZERO,
         };
         let base = if calc.fits(guaranteed, attainable) {
             attainable
