@@ -91,8 +91,8 @@ def queues(bench):
 # What is set, and what the text must say: a pattern.
 REFUSED = [
     ({"root.gpu.capacity": "much"}, r"root\.gpu\.capacity=much"),
-    ({"root.gpu.capacity": "70"}, r"root\.queues: .*queue root"),
-    ({"root.gpu.maximum-capacity": "120"}, r"root\.gpu\.maximum-capacity=120"),
+    ({"root.gpu.capacity": "70"}, r"root\.queues=default,gpu: .*queue root"),
+    ({"root.gpu.capacity": "120"}, r"root\.gpu\.capacity=120"),
     ({"root.gpu.state": "PAUSED"}, r"root\.gpu\.state=PAUSED"),
     # An application runs in the queue that goes.
     ({"root.queues": "default", "root.default.capacity": "100"}, r"root\.gpu"),
