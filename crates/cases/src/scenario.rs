@@ -48,6 +48,9 @@ fn with_defaults(body: &ScenarioBody) -> BTreeMap<String, String> {
     conf
 }
 
+/// Reads a fact, in a partition or over all.
+type Read<'a, K> = dyn Fn(&mut dyn Target, Option<&str>, K) -> Done<Actual> + 'a;
+
 struct Run<'a> {
     target: &'a mut dyn Target,
     /// As it is in force.
@@ -265,7 +268,7 @@ impl Run<'_> {
         place: &str,
         facts: &Facts<K>,
         tolerance: Tolerance,
-        read: &dyn Fn(&mut dyn Target, Option<&str>, K) -> Done<Actual>,
+        read: &Read<'_, K>,
     ) {
         self.facts_of(place, None, facts, tolerance, read);
         for (label, facts) in &facts.by_label {
@@ -280,7 +283,7 @@ impl Run<'_> {
         label: Option<&str>,
         facts: &Facts<K>,
         tolerance: Tolerance,
-        read: &dyn Fn(&mut dyn Target, Option<&str>, K) -> Done<Actual>,
+        read: &Read<'_, K>,
     ) {
         for (key, expected) in &facts.facts {
             let (name, _, inproc_only) = key.row();

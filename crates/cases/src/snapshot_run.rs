@@ -112,7 +112,7 @@ fn types_of(picture: &Picture) -> ResourceTypes {
     of_queues.for_each(|a| {
         [&a.guaranteed, &a.max, &a.used, &a.pending]
             .into_iter()
-            .for_each(&mut note)
+            .for_each(&mut note);
     });
     let types = names.into_iter().map(|name| ResourceType {
         units: if name == "memory-mb" { "Mi" } else { "" }.to_owned(),

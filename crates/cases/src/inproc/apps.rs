@@ -38,9 +38,10 @@ impl InProcess {
     /// Into the queue, and the attempt begins.
     fn enter(&mut self, idx: AppIdx, submit: &Submit) -> Done {
         let now = self.now;
-        let am = match submit.am.is_zero() {
-            true => None,
-            false => Some(self.resource(&submit.am)?),
+        let am = if submit.am.is_zero() {
+            None
+        } else {
+            Some(self.resource(&submit.am)?)
         };
         let submitted = Submitted {
             id: application_id(idx.0 + 1),

@@ -151,8 +151,7 @@ impl InProcess {
                     self.sched()?.release(container);
                 }
             }
-            Told::Preempt { .. } => {}
-            Told::Resized { .. } | Told::Runnable(_) => {}
+            Told::Preempt { .. } | Told::Resized { .. } | Told::Runnable(_) => {}
         }
         Ok(())
     }

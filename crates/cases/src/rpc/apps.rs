@@ -13,7 +13,19 @@ use hadoop_ipc::{
 };
 use yarn_proto::{
     convert::{app_id, app_id_proto},
-    yarn::*,
+    yarn::{
+        AllocateRequestProto, AllocateResponseProto, ApplicationIdProto, ApplicationReportProto,
+        ApplicationSubmissionContextProto, ContainerIdProto, ContainerLaunchContextProto,
+        ContainerUpdateTypeProto, GetApplicationReportRequestProto,
+        GetApplicationReportResponseProto, GetNewApplicationRequestProto,
+        GetNewApplicationResponseProto, KillApplicationRequestProto, KillApplicationResponseProto,
+        MoveApplicationAcrossQueuesRequestProto, MoveApplicationAcrossQueuesResponseProto,
+        PriorityProto, RegisterApplicationMasterRequestProto,
+        RegisterApplicationMasterResponseProto, ResourceBlacklistRequestProto, ResourceProto,
+        ResourceRequestProto, SubmitApplicationRequestProto, SubmitApplicationResponseProto,
+        UpdateApplicationPriorityRequestProto, UpdateApplicationPriorityResponseProto,
+        UpdateContainerRequestProto, YarnApplicationStateProto,
+    },
 };
 use yarn_types::ApplicationId;
 

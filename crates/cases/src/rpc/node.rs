@@ -25,10 +25,10 @@ use yarn_proto::{
         UnRegisterNodeManagerRequestProto, UnRegisterNodeManagerResponseProto,
     },
     yarn::{
-        ContainerIdProto, ContainerStateProto, ContainerStatusProto, ContainerTokenIdentifierProto,
-        NmTokenIdentifierProto, NodeIdProto, ResourceProto, ResourceUtilizationProto,
-        StartContainersRequestProto, StartContainersResponseProto, StopContainersRequestProto,
-        StopContainersResponseProto,
+        ApplicationIdProto, ContainerIdProto, ContainerStateProto, ContainerStatusProto,
+        ContainerTokenIdentifierProto, NmTokenIdentifierProto, NodeIdProto, ResourceProto,
+        ResourceUtilizationProto, StartContainersRequestProto, StartContainersResponseProto,
+        StopContainersRequestProto, StopContainersResponseProto,
     },
 };
 use yarn_types::ApplicationId;
@@ -286,7 +286,7 @@ fn number(id: &ContainerIdProto) -> u64 {
         .app_attempt_id
         .as_ref()
         .and_then(|attempt| attempt.application_id.as_ref())
-        .map_or(0, |app| app.id());
+        .map_or(0, ApplicationIdProto::id);
     let app = u64::try_from(app).unwrap_or(0);
     let container = u64::try_from(id.id()).unwrap_or(0);
     (app << 40) | (container & ((1 << 40) - 1))

@@ -264,12 +264,11 @@ fn our_command(dir: &Path) -> Done<Command> {
 
 /// `$HEDDLE_BIN`, or beside this program.
 fn our_binary() -> Done<PathBuf> {
-    let folder = match std::env::var_os("HEDDLE_BIN") {
-        Some(folder) => PathBuf::from(folder),
-        None => {
-            let own = std::env::current_exe().map_err(shown)?;
-            own.parent().unwrap_or(Path::new(".")).to_owned()
-        }
+    let folder = if let Some(folder) = std::env::var_os("HEDDLE_BIN") {
+        PathBuf::from(folder)
+    } else {
+        let own = std::env::current_exe().map_err(shown)?;
+        own.parent().unwrap_or(Path::new(".")).to_owned()
     };
     let binary = folder.join("resourcemanager");
     if binary.is_file() {

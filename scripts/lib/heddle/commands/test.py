@@ -13,6 +13,7 @@ from heddle.errors import Failure
 REPOSITORY = binaries.REPOSITORY
 CARGO_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 LINE = re.compile(r"^(PASS|FAIL|SKIP) (\S.*?)(?:: (.*))?$")
+CASES_RESULT = re.compile(r"^(\d+) passed, (\d+) failed, \d+ known-wrong$")
 UNIT_RESULT = re.compile(r"^Ran (\d+) tests? in")
 UNIT_BAD = re.compile(r"(failures|errors|unexpected successes|skipped)=(\d+)")
 UNIT_SKIP = re.compile(r"^(\S+) \(.*\.\.\. skipped '(.*)'$")
@@ -54,6 +55,7 @@ def main(arguments):
         "fmt": _plain("cargo", "fmt", "--all", "--check"),
         "clippy": _plain("cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"),
         "unit": _cargo_test,
+        "cases": _cases,
         "scripts": _scripts,
         "integration": _integration,
         "quickstart": _quickstart,
@@ -127,6 +129,22 @@ def _cargo_test(name, total):
         total.skip(f"{name} ({seen[2]} tests)", "marked as ignored")
     if code != 0 and seen[1] == 0:
         total.fail(name, f"cargo test exited {code}")
+
+
+def _cases(name, total):
+    """Each case of the scheduler counts, once for each pacing; known-wrong ones do not."""
+    for mode in ("heartbeat", "event"):
+        seen = [0, 0]
+
+        def each(line, seen=seen):
+            if found := CASES_RESULT.match(line):
+                seen[:] = map(int, found.groups())
+
+        code = _stream(["scripts/cases", "--mode", mode, "resourcemanager/scheduler/cases"], each)
+        total.passed += seen[0]
+        total.failed += seen[1]
+        if code not in (0, 1) or not any(seen):
+            total.fail(f"{name} {mode}", f"scripts/cases exited {code}")
 
 
 def _scripts(name, total):
