@@ -54,46 +54,8 @@ struct Row {
 }
 
 fn main() -> ExitCode {
+    let at_sizes = rows();
     let mut bars = Bars::default();
-    println!(
-        "{:>6} {:>6} {:>6} | {:>8} {:>8} {:>9} {:>8} {:>9} {:>10} {:>8} {:>6}",
-        "nodes",
-        "queues",
-        "apps",
-        "grant us",
-        "nowhere",
-        "heartbeat",
-        "handover",
-        "limit",
-        "preemption",
-        "scan",
-        "allocs"
-    );
-    let mut at_sizes = Vec::new();
-    for (nodes, queues, apps) in [
-        (100, 10, 100),
-        (1_000, 10, 1_000),
-        (1_000, 100, 1_000),
-        (10_000, 10, 10_000),
-        (10_000, 100, 10_000),
-        (10_000, 1_000, 10_000),
-        (50_000, 100, 1_000),
-        (50_000, 1_000, 10_000),
-    ] {
-        let row = measure(nodes, queues, apps);
-        println!(
-            "{nodes:>6} {queues:>6} {apps:>6} | {:>8.2} {:>8.2} {:>9.3} {:>8.2} {:>9.1} {:>10.1} {:>8.2} {:>6}",
-            row.grant,
-            row.nowhere,
-            row.heartbeat,
-            row.handover,
-            row.limit,
-            row.preemption,
-            row.scan,
-            row.allocations
-        );
-        at_sizes.push(((nodes, queues), row));
-    }
     println!("bars:");
     let of = |size: (u32, usize)| at_sizes.iter().find(|(s, _)| *s == size).map(|(_, r)| r);
     for ((nodes, queues), row) in &at_sizes {
@@ -137,6 +99,50 @@ fn main() -> ExitCode {
     } else {
         ExitCode::SUCCESS
     }
+}
+
+/// All sizes, each printed when it is measured.
+fn rows() -> Vec<((u32, usize), Row)> {
+    println!(
+        "{:>6} {:>6} {:>6} | {:>8} {:>8} {:>9} {:>8} {:>9} {:>10} {:>8} {:>6}",
+        "nodes",
+        "queues",
+        "apps",
+        "grant us",
+        "nowhere",
+        "heartbeat",
+        "handover",
+        "limit",
+        "preemption",
+        "scan",
+        "allocs"
+    );
+    let mut at_sizes = Vec::new();
+    for (nodes, queues, apps) in [
+        (100, 10, 100),
+        (1_000, 10, 1_000),
+        (1_000, 100, 1_000),
+        (10_000, 10, 10_000),
+        (10_000, 100, 10_000),
+        (10_000, 1_000, 10_000),
+        (50_000, 100, 1_000),
+        (50_000, 1_000, 10_000),
+    ] {
+        let row = measure(nodes, queues, apps);
+        println!(
+            "{nodes:>6} {queues:>6} {apps:>6} | {:>8.2} {:>8.2} {:>9.3} {:>8.2} {:>9.1} {:>10.1} {:>8.2} {:>6}",
+            row.grant,
+            row.nowhere,
+            row.heartbeat,
+            row.handover,
+            row.limit,
+            row.preemption,
+            row.scan,
+            row.allocations
+        );
+        at_sizes.push(((nodes, queues), row));
+    }
+    at_sizes
 }
 
 fn measure(nodes: u32, queues: usize, apps: u32) -> Row {

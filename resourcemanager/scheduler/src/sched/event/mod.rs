@@ -199,7 +199,8 @@ impl Sched {
     /// A node's room or state changed: its reservation is looked at first.
     pub(super) fn touch_node(&mut self, node: NodeIdx) {
         self.event.tables.node(node);
-        if let Some(reserved) = self.nodes.get(node).and_then(|n| n.reserved) {
+        let reserved = self.nodes.get(node).and_then(|n| n.reserved);
+        if let Some(reserved) = reserved.filter(|_| self.is_event_driven()) {
             self.event.ripe.insert(reserved);
         }
     }
@@ -208,7 +209,7 @@ impl Sched {
     pub(super) fn touch_app(&mut self, app: AppIdx) {
         self.event.tables.app(app);
         let Some(a) = self.app(app) else { return };
-        if a.reservations.is_empty() {
+        if a.reservations.is_empty() || !self.is_event_driven() {
             return;
         }
         let all: Vec<ContainerIdx> = a
@@ -231,6 +232,9 @@ impl Sched {
         self.event.tables.forget();
         for a in self.apps.iter_mut().flatten() {
             a.asks.retry();
+        }
+        if !self.is_event_driven() {
+            return;
         }
         let reserved: Vec<ContainerIdx> =
             self.nodes.iter().filter_map(|(_, n)| n.reserved).collect();
