@@ -17,6 +17,8 @@ pub struct Faults {
     pub store: bool,
     /// Cards fail and come back, containers are given back (where nodes have GPUs).
     pub gpus: bool,
+    /// The administrator refreshes queues, moves labels and applications (where there is a town).
+    pub admin: bool,
 }
 
 impl Faults {
@@ -28,6 +30,7 @@ impl Faults {
         pauses: true,
         store: true,
         gpus: true,
+        admin: true,
     };
     /// Nothing.
     pub const NONE: Self = Self {
@@ -37,5 +40,6 @@ impl Faults {
         pauses: false,
         store: false,
         gpus: false,
+        admin: false,
     };
 }

@@ -20,6 +20,13 @@ pub struct Options {
     pub nodes: usize,
     /// GPUs of each node; with any, three of four applications ask for some.
     pub gpus: u32,
+    /// Several queues, node labels, preemption, an administrator, restarts from the journal; else
+    /// one queue.
+    pub town: bool,
+    /// Containers are placed by heartbeats, as Hadoop does, not as soon as something changes.
+    pub heartbeat_paced: bool,
+    /// The preemption monitor is on.
+    pub preempts: bool,
     /// Applications, submitted over the first half of the faulty time.
     pub apps: usize,
     /// Milliseconds with faults.
@@ -39,6 +46,9 @@ impl Default for Options {
         Self {
             nodes: 4,
             gpus: 0,
+            town: false,
+            heartbeat_paced: false,
+            preempts: false,
             apps: 6,
             faulty_ms: 120_000,
             healing_ms: 1_200_000,
@@ -75,11 +85,19 @@ pub struct Report {
     pub disturbed: usize,
     /// Nodes and masters that died.
     pub deaths: usize,
+    /// Restarts from a snapshot.
+    pub restarts: usize,
+    /// Refreshes of the queues that were done.
+    pub refreshed: usize,
+    /// Refreshes that were refused.
+    pub refused: usize,
+    /// Containers that were preempted.
+    pub preempted: usize,
     /// The core's digest at the end.
     pub digest: u64,
 }
 
-/// A broken law, with the command that repeats it.
+/// A broken law.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
     /// The seed.
@@ -92,20 +110,36 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} at {} ms; repeat with: HEDDLE_SIM_SEED={} cargo test -p sim one_seed -- --nocapture",
-            self.what, self.at_ms, self.seed
-        )
+        write!(f, "seed {}: {} at {} ms", self.seed, self.what, self.at_ms)
     }
 }
 
 impl std::error::Error for Failure {}
+
+impl Options {
+    /// The town of a seed: pacing, preemption and GPUs differ from seed to seed.
+    pub fn town(seed: u64) -> Self {
+        Self {
+            town: true,
+            nodes: 4 + usize::try_from(seed / 8 % 3).unwrap_or(0),
+            apps: 8,
+            heartbeat_paced: seed % 2 == 1,
+            gpus: if seed / 2 % 2 == 1 { 4 } else { 0 },
+            preempts: seed / 4 % 4 != 3,
+            ..Self::default()
+        }
+    }
+}
 
 /// Runs one cluster from one seed.
 ///
 /// # Errors
 /// The first law that does not hold.
 pub fn run(seed: u64, options: &Options) -> Result<Report, Failure> {
+    run_with_journal(seed, options).0
+}
+
+/// As [`run`], with the journal of the core up to the end or the broken law.
+pub fn run_with_journal(seed: u64, options: &Options) -> (Result<Report, Failure>, Vec<u8>) {
     world::World::new(seed, *options).run()
 }

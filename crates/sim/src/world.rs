@@ -11,7 +11,7 @@ use rm_core::{
 };
 use testkit::{ModelNode, boot, conf::settings, laws, resource};
 use yarn_types::{
-    ApplicationAttemptId, ApplicationId, ApplicationState, FinalStatus, Millis, NodeId, NodeState,
+    ApplicationAttemptId, ApplicationId, ApplicationState, FinalStatus, Millis, NodeState,
     Resource,
 };
 
@@ -21,7 +21,10 @@ use crate::{
     node::{CALL_TIMEOUT_MS, SimNode},
 };
 
+mod answers;
 mod gpus;
+mod tape;
+mod town;
 
 const STEP_MS: u64 = 50;
 
@@ -29,6 +32,7 @@ const STEP_MS: u64 = 50;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Caller {
     Client(ApplicationId),
+    Admin,
     Node(usize),
     Master(ApplicationAttemptId),
 }
@@ -63,11 +67,17 @@ pub(crate) struct World {
     paused_until_ms: u64,
     report: Report,
     told: gpus::Told,
+    town: town::Town,
+    tape: tape::Tape,
 }
 
 impl World {
     pub(crate) fn new(seed: u64, options: Options) -> Self {
-        let mut table = settings("default:100");
+        let mut table = if options.town {
+            town::calm_keys(&options)
+        } else {
+            settings("default:100")
+        };
         for (key, value) in [
             ("yarn.am.liveness-monitor.expiry-interval-ms", "20000"),
             ("yarn.nm.liveness-monitor.expiry-interval-ms", "15000"),
@@ -98,7 +108,13 @@ impl World {
             };
             let at = rng.between(0, options.faulty_ms / 2);
             let want = usize::try_from(rng.between(1, 12)).unwrap_or(1);
-            (id, (at, submission(id), want))
+            let plain = submission(id);
+            let submission = if options.town {
+                town::submission(id, plain)
+            } else {
+                plain
+            };
+            (id, (at, submission, want))
         });
         let submissions = submissions.collect();
         let mut rm = Rm::new(boot);
@@ -127,10 +143,31 @@ impl World {
             paused_until_ms: 0,
             report: Report::default(),
             told: gpus::Told::default(),
+            town: town::Town::default(),
+            tape: tape::Tape::default(),
         }
     }
 
-    pub(crate) fn run(mut self) -> Result<Report, Failure> {
+    pub(crate) fn run(mut self) -> (Result<Report, Failure>, Vec<u8>) {
+        let done = self.run_all();
+        let proof = self.prove_tape();
+        let done = match (done, proof) {
+            (Ok(_), Err(what)) => Err(self.failure(what)),
+            (done, _) => done,
+        };
+        (done, self.tape.bytes)
+    }
+
+    fn begin(&mut self) -> Result<(), String> {
+        self.tape = tape::Tape::begin(&self.rm)?;
+        if self.options.town {
+            self.apply(town::first_labels())?;
+        }
+        Ok(())
+    }
+
+    fn run_all(&mut self) -> Result<Report, Failure> {
+        self.begin().map_err(|what| self.failure(what))?;
         let end = self.options.faulty_ms + self.options.healing_ms;
         while self.now_ms < end {
             self.now_ms += STEP_MS;
@@ -151,7 +188,7 @@ impl World {
         }
         self.report.events = self.rm.seq();
         self.report.digest = self.rm.digest();
-        Ok(self.report)
+        Ok(self.report.clone())
     }
 
     fn failure(&self, what: String) -> Failure {
@@ -199,6 +236,8 @@ impl World {
     fn step(&mut self) -> Result<(), String> {
         self.make_faults();
         self.make_gpu_faults();
+        self.make_admin_faults();
+        self.maybe_restart()?;
         self.make_calls();
         if self.now_ms < self.paused_until_ms {
             return Ok(());
@@ -366,8 +405,20 @@ impl World {
     fn apply(&mut self, event: Event) -> Result<(), String> {
         let now = Millis(self.now_ms);
         let mut effects = Vec::new();
+        let before = town::before(&self.rm, &event);
+        self.tape.event(now, &event);
         self.rm.apply(now, event, &mut effects);
-        while self.rm.pass(now, &mut effects) {}
+        self.rm.check()?;
+        if let (Some(before), [.., effect]) = (before, &effects[..]) {
+            self.judge_refresh(&before, &effect.action)?;
+        }
+        loop {
+            self.tape.pass(now);
+            if !self.rm.pass(now, &mut effects) {
+                break;
+            }
+        }
+        self.tape.finish(&self.rm)?;
         self.rm.check()?;
         laws::never_over_allocates(&self.rm)?;
         for effect in effects {
@@ -450,114 +501,6 @@ impl World {
         let master = SimMaster::new(attempt, want, size, start);
         self.masters.insert(attempt, master);
         self.put(50, Message::Event(Event::AmLaunched { attempt }));
-    }
-
-    /// Sends an answer; repeats are answered with the last answer kept, as the shell does.
-    fn answer(&mut self, call: CallId, reply: Result<Reply, Reject>) -> Result<(), String> {
-        let Some(caller) = self.callers.get(&call).cloned() else {
-            return Err(format!("an answer to {call:?}, which nobody made"));
-        };
-        let reply = match reply {
-            Ok(Reply::AllocatedAgain | Reply::HeartbeatAgain) => {
-                if self.options.mutant == Some(Mutant::ForgetLastAnswer) {
-                    Ok(Reply::Done)
-                } else {
-                    let last = self.last_answers.get(&caller).cloned();
-                    Ok(last.ok_or(format!("nothing to repeat for {caller:?}"))?)
-                }
-            }
-            Ok(reply @ (Reply::Allocated(_) | Reply::Heartbeat(_))) => {
-                let normal = !matches!(
-                    &reply,
-                    Reply::Heartbeat(h) if h.action != rm_core::effect::NodeAction::Normal
-                );
-                if normal {
-                    self.last_answers.insert(caller.clone(), reply.clone());
-                }
-                Ok(reply)
-            }
-            other => other,
-        };
-        self.told_too_early(&caller, &reply)?;
-        if let Ok(Reply::Allocated(allocated)) = &reply {
-            for grant in &allocated.grants {
-                self.note_told(grant)?;
-            }
-        }
-        self.send(Message::Reply(caller, call, reply));
-        Ok(())
-    }
-
-    /// Nothing may be told before it lasts.
-    fn told_too_early(&self, caller: &Caller, reply: &Result<Reply, Reject>) -> Result<(), String> {
-        let lasts = |wanted: &dyn Fn(&Record) -> bool| {
-            self.records
-                .range(..=self.stored)
-                .any(|(_, record)| wanted(record))
-        };
-        match (caller, reply) {
-            (Caller::Client(id), Ok(Reply::Done)) => {
-                let submitted = |r: &Record| matches!(r, Record::AppSubmitted { app } if app == id);
-                if !lasts(&submitted) {
-                    return Err(format!("{id} was confirmed before it was stored"));
-                }
-            }
-            (Caller::Master(id), Ok(Reply::Unregistered(true))) => {
-                let ended =
-                    |r: &Record| matches!(r, Record::AppEnded { app, .. } if *app == id.app);
-                if !lasts(&ended) {
-                    return Err(format!("{id} was let go before its end was stored"));
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn deliver(
-        &mut self,
-        caller: &Caller,
-        call: CallId,
-        reply: &Result<Reply, Reject>,
-    ) -> Result<(), String> {
-        let now = self.now_ms;
-        match caller {
-            Caller::Client(app) => {
-                if reply.is_ok() {
-                    self.submissions.remove(app);
-                    self.submitted.insert(*app);
-                }
-            }
-            Caller::Node(at) => {
-                if let Ok(reply) = reply {
-                    self.count_calm_beat(*at, call, reply);
-                    self.nodes[*at].on_reply(call, reply, now);
-                }
-            }
-            Caller::Master(attempt) => {
-                let Some(master) = self.masters.get_mut(attempt) else {
-                    return Ok(());
-                };
-                let grants = master.on_reply(call, reply, now);
-                if let Some(complaint) = master.model.complaints.first() {
-                    return Err(format!("{attempt}: {complaint}"));
-                }
-                for grant in grants {
-                    let ends = now + self.rng.between(500, 10_000);
-                    self.start(&grant.node, &grant, ends);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn start(&mut self, id: &NodeId, grant: &Grant, ends_ms: u64) {
-        let now = self.now_ms;
-        // A node that is down cannot start anything; the container expires in the RM.
-        let up = |n: &&mut SimNode| n.model.id == *id && n.is_up(now) && n.model.registered;
-        if let Some(node) = self.nodes.iter_mut().find(up) {
-            node.start(grant, Some(ends_ms));
-        }
     }
 }
 

@@ -247,12 +247,20 @@ impl Tidy {
             }
         }
         let accounts = path.contains("/src/sched/") && !path.ends_with("_test.rs");
-        let may = ["commit.rs", "users.rs", "reload.rs"].iter().any(|f| path.ends_with(f));
+        let may = ["commit.rs", "users.rs", "reload.rs"]
+            .iter()
+            .any(|f| path.ends_with(f));
         if accounts && !may {
             for (n, line) in text.lines().enumerate() {
-                if [".used = ", ".used += ", ".reserved.add(", ".used.add(", ".containers = "]
-                    .iter()
-                    .any(|change| line.contains(change))
+                if [
+                    ".used = ",
+                    ".used += ",
+                    ".reserved.add(",
+                    ".used.add(",
+                    ".containers = ",
+                ]
+                .iter()
+                .any(|change| line.contains(change))
                 {
                     self.found(
                         format!("{path}:{}", n + 1),

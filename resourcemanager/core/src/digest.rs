@@ -9,6 +9,12 @@ use crate::rm::Rm;
 /// FNV-1a, 64 bits, over little-endian bytes.
 struct Fnv(u64);
 
+impl Fnv {
+    fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
 impl Hasher for Fnv {
     fn finish(&self) -> u64 {
         self.0
@@ -42,10 +48,36 @@ impl Hasher for Fnv {
 }
 
 impl Rm {
+    /// A number that changes with almost every event and costs almost nothing: counters and the
+    /// ends of tables. The journal keeps it after every batch, so that a replay that goes wrong
+    /// says where; [`Self::digest`] proves what this does not see.
+    pub fn mark(&self) -> u64 {
+        let mut fnv = Fnv::new();
+        (self.events, self.now, self.last_app, self.next_app).hash(&mut fnv);
+        let tables = [
+            self.apps.len(),
+            self.completed.len(),
+            self.nodes.len(),
+            self.containers.len(),
+            self.by_account.len(),
+            self.released.len(),
+            self.waiting.len(),
+        ];
+        tables.hash(&mut fnv);
+        self.containers.last_key_value().hash(&mut fnv);
+        (self.deadlines.next(), self.passes_held).hash(&mut fnv);
+        fnv.finish()
+    }
+
+    /// Start of this RM in wall milliseconds, and the number of starts with the same store.
+    pub fn started(&self) -> (i64, u32) {
+        (self.cluster_timestamp, self.epoch)
+    }
+
     /// A digest of the whole state. Two RMs that took the same events at the same times have the
     /// same digest; the journal keeps it so that a replay can prove itself.
     pub fn digest(&self) -> u64 {
-        let mut fnv = Fnv(0xcbf2_9ce4_8422_2325);
+        let mut fnv = Fnv::new();
         (
             self.cluster_timestamp,
             self.epoch,

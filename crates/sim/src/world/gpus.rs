@@ -37,7 +37,11 @@ pub(super) fn all_cards(host: &str, cards: u32) -> Vec<GpuDevice> {
 impl World {
     /// Size of a container of the application with this number: one to three of four have GPUs.
     pub(super) fn container_size(&self, number: u32) -> Resource {
-        let size = Resource::new(1024, 1);
+        let size = if self.options.town {
+            super::town::container_size(number)
+        } else {
+            Resource::new(1024, 1)
+        };
         if self.options.gpus == 0 {
             return size;
         }
