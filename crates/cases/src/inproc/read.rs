@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use capacity_scheduler::{
     conf::AccessibleLabels,
-    sched::{AppFigures, ContainerFigures, Locality, QueueFigures, QueueUsage},
+    sched::{AppFigures, ContainerFigures, LabelIdx, Locality, QueueFigures, QueueUsage},
 };
 use yarn_types::{QueueState, Resource};
 
-use super::InProcess;
+use super::{InProcess, load::Loaded};
 use crate::{
     facts::{AppKey, NodeKey, QueueKey, UserKey},
     target::{Done, WholeKey},
@@ -76,6 +76,17 @@ impl InProcess {
         if let Some(amount) = amount(&queue, &usage, key) {
             return self.res(amount);
         }
+        let sched = &self.loaded()?.sched;
+        let idx = LabelIdx(u8::try_from(self.label_at(label)?).unwrap_or(u8::MAX));
+        match key {
+            QueueKey::PendingWithinUserLimit => {
+                return self.res(sched.pending_within_limit(queue.idx, idx, false));
+            }
+            QueueKey::PendingWithinUserLimitLessReserved => {
+                return self.res(sched.pending_within_limit(queue.idx, idx, true));
+            }
+            _ => {}
+        }
         Ok(self.figure(&queue, &usage, key))
     }
 
@@ -132,9 +143,11 @@ impl InProcess {
                 sorted(labels.map(|label| label.label.clone()).collect())
             }
             K::SharingContainers => {
-                let by_label = queue.usage.iter().enumerate().skip(1);
-                let named = by_label.map(|(label, usage)| {
-                    (self.label_named(label), i64::from(usage.sharing_containers))
+                let named = (1..queue.usage.len()).map(|label| {
+                    let idx = LabelIdx(u8::try_from(label).unwrap_or(u8::MAX));
+                    let count = |l: &Loaded| l.sched.sharing_containers(queue.idx, idx);
+                    let count = self.loaded().map_or(0, count);
+                    (self.label_named(label), i64::from(count))
                 });
                 Actual::Counts(named.collect())
             }
@@ -320,8 +333,6 @@ fn amount(queue: &QueueFigures, usage: &QueueUsage, key: QueueKey) -> Option<Res
         K::Reserved => usage.reserved,
         K::Allocated => usage.used.minus(usage.reserved),
         K::Pending => usage.pending,
-        K::PendingWithinUserLimit => usage.pending_within_user_limit,
-        K::PendingWithinUserLimitLessReserved => usage.pending_less_reserved,
         K::EffMin => usage.effective_min,
         K::EffMax => usage.effective_max,
         K::ConfiguredMin => usage.configured_min,

@@ -2,6 +2,8 @@
 //! May touch: the queue tree.
 //! Must not: decide which queue an application goes to (`placement` does).
 
+use std::sync::Arc;
+
 use yarn_types::{Millis, QueueState};
 
 use super::{Sched, ids::QueueIdx};
@@ -145,7 +147,7 @@ impl Sched {
             let above = self.tree.get(parent).conf.clone();
             let (path, is_parent) = (q.path.clone(), q.conf.is_parent);
             let conf = self.created(queues, &above, &path, is_parent)?;
-            self.tree.get_mut(idx).conf = conf;
+            self.tree.get_mut(idx).conf = Arc::new(conf);
         }
         Ok(())
     }

@@ -140,7 +140,7 @@ impl Sched {
     fn retake(&mut self, idx: QueueIdx, conf: QueueConf) {
         let q = self.tree.get_mut(idx);
         q.dynamic = false;
-        q.conf = conf;
+        q.conf = Arc::new(conf);
     }
 
     /// Adds a queue below `parent`.

@@ -47,10 +47,6 @@ pub struct QueueUsage {
     pub reserved: Resource,
     /// Outstanding.
     pub pending: Resource,
-    /// Outstanding, each user's part at most what the user limit leaves.
-    pub pending_within_user_limit: Resource,
-    /// The same, with what is reserved taken off each application's part first.
-    pub pending_less_reserved: Resource,
     /// Share of the parent, 0 to 1.
     pub capacity: f32,
     /// Share of the cluster, 0 to 1.
@@ -83,8 +79,6 @@ pub struct QueueUsage {
     pub weight: f32,
     /// Weight among the siblings.
     pub normalized_weight: f32,
-    /// Containers placed here by sharing, that did not ask for the partition.
-    pub sharing_containers: u32,
 }
 
 /// A queue.
@@ -95,7 +89,7 @@ pub struct QueueFigures {
     /// Full path.
     pub path: Arc<str>,
     /// Its settings.
-    pub conf: QueueConf,
+    pub conf: Arc<QueueConf>,
     /// Path of its parent.
     pub parent: Option<Arc<str>>,
     /// Paths of its children in order.
@@ -293,24 +287,10 @@ impl Sched {
         let partition = self.labels.total(label);
         let finite = |v: f32| if v.is_finite() { v } else { 0.0 };
         let leaf = !q.is_parent();
-        let sharing = |idx: QueueIdx| {
-            let of_leaf =
-                |c: &super::container::Container| self.app(c.app).is_some_and(|a| a.queue == idx);
-            let shared = self.containers.iter().filter(|(_, c)| {
-                !c.reserved
-                    && c.asked == LabelIdx::DEFAULT
-                    && label != LabelIdx::DEFAULT
-                    && self.label_of(c.node) == Some(label)
-                    && of_leaf(c)
-            });
-            count(shared.count())
-        };
         QueueUsage {
             used: usage.used,
             reserved: usage.reserved,
             pending: usage.pending,
-            pending_within_user_limit: self.pending_within_limit(idx, label, false),
-            pending_less_reserved: self.pending_within_limit(idx, label, true),
             capacity: share.capacity,
             abs_capacity: share.abs_capacity,
             max_capacity: share.max_capacity,
@@ -335,13 +315,24 @@ impl Sched {
             max_am_percent: q.conf.am_percent(label.at()),
             weight: share.weight,
             normalized_weight: share.normalized_weight,
-            sharing_containers: if leaf { sharing(idx) } else { 0 },
         }
+    }
+
+    /// Containers of a leaf that did not ask for the partition that they are placed in.
+    pub fn sharing_containers(&self, queue: QueueIdx, label: LabelIdx) -> u32 {
+        let shared = self.containers.iter().filter(|(_, c)| {
+            !c.reserved
+                && c.asked == LabelIdx::DEFAULT
+                && label != LabelIdx::DEFAULT
+                && self.label_of(c.node) == Some(label)
+                && self.app(c.app).is_some_and(|a| a.queue == queue)
+        });
+        count(shared.count())
     }
 
     /// Outstanding asks of a leaf's active applications, each user's at most what the user limit
     /// leaves (`getTotalPendingResourcesConsideringUserLimit`); a parent's is its leaves' sum.
-    pub(super) fn pending_within_limit(
+    pub fn pending_within_limit(
         &self,
         queue: QueueIdx,
         label: LabelIdx,

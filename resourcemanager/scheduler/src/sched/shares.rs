@@ -74,7 +74,7 @@ impl Sched {
         let names: Vec<Arc<str>> = self.labels.iter().map(|(_, l)| l.name.clone()).collect();
         let table: Vec<&str> = names.iter().map(|name| &**name).collect();
         for q in self.tree.queues.iter_mut().filter(|q| q.live) {
-            q.conf.intern(&table);
+            Arc::make_mut(&mut q.conf).intern(&table);
         }
     }
 }

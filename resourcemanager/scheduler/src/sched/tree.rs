@@ -29,7 +29,7 @@ pub(super) struct Usage {
 /// A queue and its accounts.
 #[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Queue {
-    pub conf: QueueConf,
+    pub conf: Arc<QueueConf>,
     /// Path, shared with reasons.
     pub path: Arc<str>,
     pub parent: Option<QueueIdx>,
@@ -82,7 +82,7 @@ impl Queue {
     pub fn new(conf: QueueConf, parent: Option<QueueIdx>) -> Self {
         Self {
             path: Arc::from(conf.path.as_str()),
-            conf,
+            conf: Arc::new(conf),
             parent,
             children: Vec::new(),
             live: true,
