@@ -66,6 +66,7 @@ pub struct Remote {
     tree: Option<serde_json::Value>,
     /// When the maximum allocation follows the largest node, after the start.
     maximum_wait: Duration,
+    active_at: Option<Instant>,
 }
 
 impl Remote {
@@ -87,6 +88,7 @@ impl Remote {
             apps: BTreeMap::new(),
             tree: None,
             maximum_wait: Duration::from_secs(0),
+            active_at: None,
         })
     }
 
@@ -340,6 +342,7 @@ impl Target for Remote {
             starts,
         });
         self.wait_active()?;
+        self.active_at = Some(Instant::now());
         self.add_labels(&setup)?;
         for node in &setup.cluster.nodes {
             self.register(node)?;
@@ -465,7 +468,7 @@ impl Target for Remote {
 
     fn dynamic_max_allocation(&mut self) -> Done {
         let wait = self.maximum_wait + Duration::from_secs(1);
-        let passed = self.cluster()?.rm.started.elapsed();
+        let passed = self.active_at.map_or(Duration::ZERO, |at| at.elapsed());
         std::thread::sleep(wait.saturating_sub(passed));
         self.settle()
     }

@@ -16,7 +16,7 @@ use crate::target::Done;
 const QUIET_S: u64 = 20;
 const QUIET_POLL: Duration = Duration::from_millis(8);
 /// Looks in a row at which the queues must be empty: an event in work is in none of them.
-const QUIET_LOOKS: u32 = 3;
+const QUIET_LOOKS: u32 = 8;
 /// Age of what our web pages may show.
 const VIEW: Duration = Duration::from_millis(40);
 
@@ -29,7 +29,10 @@ impl Remote {
         let request = cluster.http.get(&url).header("Accept", "application/json");
         let answer = runtime.block_on(async {
             let answer = request.send().await.map_err(text)?;
-            answer.json::<Value>().await.map_err(text)
+            let body = answer.text().await.map_err(text)?;
+            // the stock web services write what is no JSON for shares of nothing
+            let body = body.replace(":NaN", ":null").replace(":Infinity", ":null");
+            serde_json::from_str(&body).map_err(|e| format!("{e}: {}", shortened(&body)))
         });
         answer.map_err(|e| format!("{url}: {e}"))
     }
@@ -75,6 +78,10 @@ impl Remote {
         let tree = self.tree()?;
         Ok(find(tree, path).cloned())
     }
+}
+
+fn shortened(body: &str) -> String {
+    body.chars().take(400).collect()
 }
 
 fn find<'a>(queue: &'a Value, path: &str) -> Option<&'a Value> {

@@ -30,7 +30,6 @@ pub(super) struct Rm {
     ends: BTreeMap<String, SocketAddr>,
     own: BTreeMap<String, String>,
     pub stock: bool,
-    pub started: Instant,
 }
 
 impl Rm {
@@ -65,7 +64,6 @@ impl Rm {
             ends: BTreeMap::new(),
             own,
             stock,
-            started: Instant::now(),
         };
         rm.wait(&ports)?;
         Ok(rm)
