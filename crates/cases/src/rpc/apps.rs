@@ -14,9 +14,9 @@ use hadoop_ipc::{
 use yarn_proto::{
     convert::{app_id, app_id_proto},
     yarn::{
-        AllocateRequestProto, AllocateResponseProto, ApplicationIdProto, ApplicationReportProto,
-        ApplicationSubmissionContextProto, ContainerIdProto, ContainerLaunchContextProto,
-        ContainerUpdateTypeProto, GetApplicationReportRequestProto,
+        AllocateRequestProto, AllocateResponseProto, ApplicationReportProto, ContainerIdProto,
+        ContainerUpdateTypeProto, GetApplicationAttemptReportRequestProto,
+        GetApplicationAttemptReportResponseProto, GetApplicationReportRequestProto,
         GetApplicationReportResponseProto, GetNewApplicationRequestProto,
         GetNewApplicationResponseProto, KillApplicationRequestProto, KillApplicationResponseProto,
         MoveApplicationAcrossQueuesRequestProto, MoveApplicationAcrossQueuesResponseProto,
@@ -24,12 +24,12 @@ use yarn_proto::{
         RegisterApplicationMasterResponseProto, ResourceBlacklistRequestProto, ResourceProto,
         ResourceRequestProto, SubmitApplicationRequestProto, SubmitApplicationResponseProto,
         UpdateApplicationPriorityRequestProto, UpdateApplicationPriorityResponseProto,
-        UpdateContainerRequestProto, YarnApplicationStateProto,
+        UpdateContainerRequestProto, YarnApplicationAttemptStateProto, YarnApplicationStateProto,
     },
 };
 use yarn_types::ApplicationId;
 
-use super::{CLIENT, Remote, refusal, resource_proto, text};
+use super::{CLIENT, Remote, refusal, resource_proto, submission::context, text};
 use crate::{
     steps::{Ask, AskList, Complete, Resize, ResizeKind, Submit, Which, WhichName},
     target::Done,
@@ -129,8 +129,34 @@ impl Remote {
             self.sim(&submit.app)?.done = true;
         } else if !managed {
             self.register_unmanaged(&submit.app)?;
+        } else if self.cluster()?.rm.stock {
+            self.wait_scheduled(&submit.app)?;
         }
         Ok(())
+    }
+
+    /// The stock ResourceManager accepts an application before its attempt is in its queue.
+    fn wait_scheduled(&mut self, app: &str) -> Done {
+        let deadline = Instant::now() + Duration::from_secs(STATE_S);
+        while Instant::now() < deadline {
+            let application_attempt_id = self.report(app)?.current_application_attempt_id;
+            let request = GetApplicationAttemptReportRequestProto {
+                application_attempt_id,
+            };
+            let runtime = self.runtime.handle().clone();
+            let call = "getApplicationAttemptReport";
+            let answer: Result<GetApplicationAttemptReportResponseProto, _> =
+                runtime.block_on(self.sim(app)?.client.call(call, &request));
+            let report = answer.ok().and_then(|a| a.application_attempt_report);
+            let state = report.map(|r| r.yarn_application_attempt_state());
+            if state.is_some_and(|state| {
+                state as i32 >= YarnApplicationAttemptStateProto::AppAttemptScheduled as i32
+            }) {
+                return Ok(());
+            }
+            std::thread::sleep(POLL);
+        }
+        Err(format!("{app} has no scheduled attempt after {STATE_S} s"))
     }
 
     fn register_unmanaged(&mut self, app: &str) -> Done {
@@ -530,47 +556,5 @@ impl Remote {
             return Err(report.diagnostics().to_owned());
         }
         self.kill(&name)
-    }
-}
-
-fn context(
-    submit: &Submit,
-    id: ApplicationIdProto,
-    managed: bool,
-) -> ApplicationSubmissionContextProto {
-    let label = submit
-        .am_label
-        .as_deref()
-        .map(|label| if label == "default" { "" } else { label });
-    let am = resource_proto(if managed { &submit.am } else { &Res::Memory(1) });
-    let request = ResourceRequestProto {
-        priority: Some(PriorityProto { priority: Some(0) }),
-        resource_name: Some("*".to_owned()),
-        capability: Some(am.clone()),
-        num_containers: Some(1),
-        relax_locality: Some(true),
-        node_label_expression: label.map(str::to_owned),
-        ..Default::default()
-    };
-    ApplicationSubmissionContextProto {
-        application_id: Some(id),
-        application_name: Some(submit.app.clone()),
-        queue: Some(submit.queue.clone()),
-        priority: submit.priority.map(|priority| PriorityProto {
-            priority: Some(priority),
-        }),
-        unmanaged_am: Some(!managed),
-        max_app_attempts: Some(1),
-        resource: Some(am),
-        am_container_resource_request: if managed && label.is_some() {
-            vec![request]
-        } else {
-            Vec::new()
-        },
-        am_container_spec: Some(ContainerLaunchContextProto {
-            command: vec!["true".to_owned()],
-            ..Default::default()
-        }),
-        ..Default::default()
     }
 }

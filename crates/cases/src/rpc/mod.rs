@@ -8,6 +8,7 @@ mod node;
 mod read;
 mod rest;
 mod rm;
+mod submission;
 
 use std::{
     collections::BTreeMap,
