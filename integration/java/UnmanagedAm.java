@@ -140,6 +140,9 @@ final class UnmanagedAm {
         ResourceRequest one = ResourceRequest.newInstance(
             Priority.newInstance(Apps.number(ask, "priority", 1)), Apps.text(ask, "name", "*"), size,
             Apps.number(ask, "count", 1), !ask.hasNonNull("relax") || ask.get("relax").asBoolean());
+        if (ask.hasNonNull("label")) {
+          one.setNodeLabelExpression(ask.get("label").asText());
+        }
         asks.add(one);
       }
     }

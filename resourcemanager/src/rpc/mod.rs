@@ -19,6 +19,7 @@ use yarn_conf::{Calculator, NodeLabelSettings};
 use yarn_types::ResourceTypes;
 
 pub use admin::Reload;
+pub(crate) use admin::labels::labels_refused;
 pub(crate) use client::{app_url_of, app_urls};
 pub use replays::Replays;
 

@@ -333,6 +333,8 @@ pub(super) struct Node {
     pub used_memory_opport_gb: i64,
     pub used_virtual_cores_opport: i64,
     pub num_queued_containers: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub node_labels: Vec<String>,
     pub allocation_tags: Nothing,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_resource: Option<ResourceInfo>,

@@ -6,6 +6,7 @@ mod apps;
 mod dto;
 mod dto_queues;
 mod filter;
+mod labels;
 mod overview;
 mod pages;
 mod proxy;
@@ -88,6 +89,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/ws/v1/cluster/appstatistics").route(get().to(apps::statistics)))
         .service(at("/ws/v1/cluster/nodes").route(get().to(rest::nodes)))
         .service(at("/ws/v1/cluster/nodes/{node}").route(get().to(rest::node)))
+        .configure(label_routes)
         .route("/jmx", get().to(servlets::jmx))
         .route("/conf", get().to(yarn_web::conf))
         .route("/isActive", get().to(servlets::is_active))
@@ -102,6 +104,20 @@ fn routes(config: &mut web::ServiceConfig) {
         .route("/cluster/apps", get().to(overview::overview))
         .route("/cluster/nodes", get().to(pages::nodes))
         .route("/cluster/app/{app}", get().to(pages::app));
+}
+
+fn label_routes(config: &mut web::ServiceConfig) {
+    let path = |name: &str| at(&format!("/ws/v1/cluster/{name}"));
+    config
+        .service(path("get-node-labels").route(get().to(labels::cluster)))
+        .service(path("get-rm-node-labels").route(get().to(labels::partitions)))
+        .service(path("get-node-to-labels").route(get().to(labels::node_to_labels)))
+        .service(path("label-mappings").route(get().to(labels::mappings)))
+        .service(path("nodes/{node}/get-labels").route(get().to(labels::of_node)))
+        .service(path("add-node-labels").route(web::post().to(labels::add)))
+        .service(path("remove-node-labels").route(web::post().to(labels::remove)))
+        .service(path("replace-node-to-labels").route(web::post().to(labels::replace_all)))
+        .service(path("nodes/{node}/replace-labels").route(web::post().to(labels::replace_one)));
 }
 
 /// The server itself; `tell` gets its handle once it runs.

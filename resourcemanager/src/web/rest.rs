@@ -186,6 +186,7 @@ fn node_dto(state: &State, node: &NodeReport) -> dto::Node {
         used_memory_opport_gb: 0,
         used_virtual_cores_opport: 0,
         num_queued_containers: 0,
+        node_labels: node.label.iter().map(ToString::to_string).collect(),
         allocation_tags: dto::Nothing {},
         used_resource: here.then(|| info(used)),
         available_resource: here.then(|| info(available)),

@@ -7,11 +7,11 @@ use std::io::{Read, Write};
 use crate::fake::{self, Rm};
 
 /// Status line, headers and body of a GET.
-async fn get(rm: &Rm, path: &str) -> String {
+pub(super) async fn get(rm: &Rm, path: &str) -> String {
     send(rm, "GET", path, "Accept: */*", "").await
 }
 
-async fn send(rm: &Rm, method: &str, path: &str, header: &str, body: &str) -> String {
+pub(super) async fn send(rm: &Rm, method: &str, path: &str, header: &str, body: &str) -> String {
     let at = rm.at("rm.http");
     let length = body.len();
     let request = format!(
@@ -27,7 +27,7 @@ async fn send(rm: &Rm, method: &str, path: &str, header: &str, body: &str) -> St
     fetched.await.unwrap()
 }
 
-fn body(answer: &str) -> &str {
+pub(super) fn body(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").unwrap().1
 }
 
