@@ -14,10 +14,7 @@ use yarn_proto::yarn::{
     UpdateApplicationTimeoutsRequestProto, UpdateApplicationTimeoutsResponseProto,
 };
 
-use super::{
-    super::{Caller, Context, Incoming, convert, errors, event},
-    submit::wrap,
-};
+use super::super::{Caller, Context, Incoming, convert, errors, guard};
 
 /// `yyyy-MM-dd'T'HH:mm:ss.SSSZ` (`Times.ISO8601_DATE_FORMAT`).
 const ISO8601: &[BorrowedFormatItem<'static>] = format_description!(
@@ -31,7 +28,7 @@ pub(super) fn move_app(context: &Arc<Context>, incoming: Incoming) {
             queue: convert::bounded(m.target_queue, "queue")?,
         })
     };
-    event(context, incoming, make, wrap, |reply| match reply {
+    guard::change(context, incoming, make, |reply| match reply {
         Reply::Done => Some(MoveApplicationAcrossQueuesResponseProto {}),
         _ => None,
     });
@@ -42,9 +39,10 @@ pub(super) fn set_priority(context: &Arc<Context>, incoming: Incoming) {
         Ok(ClientRequest::SetPriority {
             app: convert::app_id(Some(&m.application_id))?,
             priority: m.application_priority.priority(),
+            caller: None,
         })
     };
-    event(context, incoming, make, wrap, |reply| match reply {
+    guard::change(context, incoming, make, |reply| match reply {
         Reply::Priority(priority) => Some(UpdateApplicationPriorityResponseProto {
             application_priority: Some(PriorityProto {
                 priority: Some(priority),
@@ -63,12 +61,20 @@ pub(super) fn set_timeouts(context: &Arc<Context>, incoming: Incoming) {
             expiry_wall_ms: expiry(&m.application_timeouts)?,
         })
     };
-    event(context, incoming, make, wrap, move |reply| match reply {
+    guard::change(context, incoming, make, move |reply| match reply {
         Reply::Done => Some(UpdateApplicationTimeoutsResponseProto {
             application_timeouts: told,
         }),
         _ => None,
     });
+}
+
+/// When an application must have ended, as clients read it (`ApplicationTimeout.getExpiryTime`).
+pub(crate) fn expiry_time(wall_ms: Option<i64>) -> String {
+    let at =
+        wall_ms.map(|ms| OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000));
+    let text = at.and_then(|at| at.ok()?.format(ISO8601).ok());
+    text.unwrap_or_else(|| "UNLIMITED".to_owned())
 }
 
 /// The one timeout that there is, LIFETIME, as wall milliseconds.
@@ -83,7 +89,7 @@ fn expiry(timeouts: &[ApplicationUpdateTimeoutMapProto]) -> Result<i64, RemoteEx
     };
     let text = lifetime.expire_time();
     let at = OffsetDateTime::parse(text, ISO8601).map_err(|_| {
-        errors::yarn(&format!(
+        errors::yarn(format!(
             "Unparseable date: \"{text}\"; want yyyy-MM-ddTHH:mm:ss.SSSZ, e.g. 2026-01-31T12:00:00.000+0000"
         ))
     })?;

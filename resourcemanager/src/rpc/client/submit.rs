@@ -2,32 +2,33 @@
 //! May touch: wire messages, the submission table.
 //! Must not: answer a submission before the core knows the application.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use hadoop_ipc::server::{Caller, RemoteException};
 use rm_core::{
     CallId, Event, Reply,
+    acl::{AccessList, AppAcls},
     event::{ClientRequest, SignalCommand, Submission},
 };
 use yarn_proto::{
     convert::{DecodedResource, app_id_proto, resource, resource_proto},
     yarn::{
-        ApplicationSubmissionContextProto, FailApplicationAttemptRequestProto,
-        FailApplicationAttemptResponseProto, GetNewApplicationRequestProto,
-        GetNewApplicationResponseProto, KillApplicationRequestProto, KillApplicationResponseProto,
-        PriorityProto, SignalContainerCommandProto, SignalContainerRequestProto,
-        SignalContainerResponseProto, SubmitApplicationRequestProto,
+        ApplicationAccessTypeProto, ApplicationSubmissionContextProto,
+        FailApplicationAttemptRequestProto, FailApplicationAttemptResponseProto,
+        GetNewApplicationRequestProto, GetNewApplicationResponseProto, KillApplicationRequestProto,
+        KillApplicationResponseProto, PriorityProto, SignalContainerCommandProto,
+        SignalContainerRequestProto, SignalContainerResponseProto, SubmitApplicationRequestProto,
         SubmitApplicationResponseProto,
     },
 };
 
-use super::super::{Context, Incoming, convert, encoded, errors, event, finish};
-use crate::submissions::Submitted;
+use super::super::{Context, Incoming, convert, encoded, errors, event, finish, guard};
+use crate::{groups, submissions::Submitted};
 
 /// `YarnConfiguration.APPLICATION_TYPE_LENGTH`: longer types are cut.
 const APPLICATION_TYPE_CHARS_MAX: usize = 20;
 
-pub(super) fn wrap(call: CallId, request: ClientRequest) -> Event {
+fn wrap(call: CallId, request: ClientRequest) -> Event {
     Event::Client { call, request }
 }
 
@@ -66,6 +67,28 @@ pub(super) fn submit(context: &Arc<Context>, incoming: Incoming) {
     let app = submission.app;
     tracing::info!(target: "latency", event = "submit", app = %app);
     tracing::info!(app = %app, user = %user, queue = submission.queue, name = submission.name, peer = %caller.peer, "application submitted");
+    let method = call.method;
+    let shared = Arc::clone(context);
+    // the account database may be across the network
+    context.runtime.spawn_blocking(move || {
+        let answer = move |result| finish(reply, result);
+        send(&shared, method, received, submission, submitted, answer);
+    });
+}
+
+/// Hands a submission to the core with the groups of those it is placed for.
+fn send(
+    context: &Arc<Context>,
+    method: String,
+    received: Instant,
+    mut submission: Submission,
+    submitted: ApplicationSubmissionContextProto,
+    answer: impl FnOnce(Result<SubmitApplicationResponseProto, RemoteException>) + Send + 'static,
+) {
+    let (app, user) = (submission.app, Arc::clone(&submission.user));
+    submission.groups = groups::groups_of(&user);
+    let tags = submission.tags.iter().map(String::as_str);
+    submission.tag_user = context.tag_placement.user(&user, tags).map(groups::who);
     let kept = context.submissions.insert(
         app,
         Submitted {
@@ -84,8 +107,8 @@ pub(super) fn submit(context: &Arc<Context>, incoming: Incoming) {
     context.driver.call(
         received,
         |id| wrap(id, request),
-        move |answer| {
-            if answer.is_err() && kept {
+        move |told| {
+            if told.is_err() && kept {
                 shared.submissions.remove(app);
                 shared.spellings.forget(app);
             }
@@ -93,9 +116,26 @@ pub(super) fn submit(context: &Arc<Context>, incoming: Incoming) {
                 Reply::Done => Some(SubmitApplicationResponseProto {}),
                 _ => None,
             };
-            finish(reply, encoded(&call.method, answer, encode));
+            answer(encoded(&method, told, encode));
         },
     );
+}
+
+/// The lists of the launch context; of two for one kind the last counts, as in a Java map.
+fn app_acls(m: &ApplicationSubmissionContextProto) -> AppAcls {
+    let mut acls = AppAcls::default();
+    let lists = m
+        .am_container_spec
+        .iter()
+        .flat_map(|c| &c.application_ac_ls);
+    for entry in lists {
+        let list = AccessList::parse(entry.acl());
+        match entry.access_type() {
+            ApplicationAccessTypeProto::AppaccessViewApp => acls.view = list,
+            ApplicationAccessTypeProto::AppaccessModifyApp => acls.modify = list,
+        }
+    }
+    acls
 }
 
 fn submission(
@@ -124,6 +164,9 @@ fn submission(
         lifetime_s: lifetime_s(m)?,
         app: convert::app_id(m.application_id.as_ref())?,
         user: Arc::clone(user),
+        groups: Vec::new(),
+        tag_user: None,
+        acls: Arc::new(app_acls(m)),
         name: text(&m.application_name, "N/A", "application name")?,
         queue: text(&m.queue, "", "queue")?,
         application_type: kind.chars().take(APPLICATION_TYPE_CHARS_MAX).collect(),
@@ -153,7 +196,7 @@ fn lifetime_s(m: &ApplicationSubmissionContextProto) -> Result<i64, RemoteExcept
         return Ok(-1);
     };
     match lifetime.timeout() {
-        timeout if timeout < 0 => Err(errors::yarn(&format!(
+        timeout if timeout < 0 => Err(errors::yarn(format!(
             "Invalid application timeout, value={timeout} for type=LIFETIME"
         ))),
         timeout => Ok(timeout),
@@ -200,7 +243,7 @@ pub(super) fn kill(context: &Arc<Context>, incoming: Incoming) {
             diagnostics: convert::capped(m.diagnostics().to_owned()),
         })
     };
-    event(context, incoming, make, wrap, |reply| match reply {
+    guard::change(context, incoming, make, |reply| match reply {
         Reply::KillCompleted(done) => Some(KillApplicationResponseProto {
             is_kill_completed: Some(done),
         }),
@@ -215,7 +258,7 @@ pub(super) fn fail_attempt(context: &Arc<Context>, incoming: Incoming) {
             user: caller.user.as_str().into(),
         })
     };
-    event(context, incoming, make, wrap, |reply| match reply {
+    guard::change(context, incoming, make, |reply| match reply {
         Reply::Done => Some(FailApplicationAttemptResponseProto {}),
         _ => None,
     });
@@ -233,7 +276,7 @@ pub(super) fn signal(context: &Arc<Context>, incoming: Incoming) {
             command,
         })
     };
-    event(context, incoming, make, wrap, |reply| match reply {
+    guard::change(context, incoming, make, |reply| match reply {
         Reply::Done => Some(SignalContainerResponseProto {}),
         _ => None,
     });
