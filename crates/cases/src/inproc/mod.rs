@@ -24,6 +24,9 @@ use load::Loaded;
 const DEFAULT_RACK: &str = "/default-rack";
 /// Heartbeats until an AM's container must exist.
 const LAUNCH_HEARTBEATS_MAX: u32 = 10;
+/// Between two heartbeats of a node where placing does not follow them
+/// (`yarn.resourcemanager.nodemanagers.heartbeat-interval-ms`).
+const HEARTBEAT_MS: u64 = 1000;
 
 /// An application as a ResourceManager keeps it.
 #[derive(Clone, Debug)]
@@ -256,7 +259,10 @@ impl Target for InProcess {
 
     fn heartbeat(&mut self, node: &str) -> Done {
         let idx = self.node_idx(node)?;
-        if !self.event {
+        if self.event {
+            // no heartbeats to count: waits for a better place are times
+            self.now = self.now.plus(HEARTBEAT_MS);
+        } else {
             let now = self.now;
             self.last_assignment = self.sched()?.node_update(now, idx);
         }

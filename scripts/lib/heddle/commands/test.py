@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 
 from heddle import binaries, tools
 from heddle.errors import Failure
@@ -62,6 +63,8 @@ def main(arguments):
         "latency": _latency,
         "hostile": _hostile,
         "fuzz": _fuzz,
+        "simulate": _simulate,
+        "replay": _replay,
     }
     parser = argparse.ArgumentParser(prog="test", description="Runs every check; the last line is the sum.",
                                      epilog="With CI=true in the environment a skipped check is a failure.")
@@ -232,6 +235,48 @@ def _fuzz(name, total):
         total.ok(name)
     else:
         total.fail(name, f"scripts/fuzz exited {code}")
+
+
+def _simulate(name, total):
+    """Fresh seeds of the whole-cluster simulation, for a bounded time; the first seed is printed."""
+    seconds = "120" if total.ci else "20"
+    code = _stream([REPOSITORY / "scripts" / "simulate", "--fresh", "--seeds", "100000", "--seconds", seconds],
+                   lambda line: None)
+    if code == 0:
+        total.ok(name)
+    else:
+        total.fail(name, f"scripts/simulate exited {code}")
+
+
+def _replay(name, total):
+    """A journal gives one digest: in debug and release, two processes, another directory, locale and time zone."""
+    target = REPOSITORY / (os.environ.get("CARGO_TARGET_DIR") or "target")
+    for words in (["--package", "xtask"], ["--release", "--package", "xtask", "--package", "sim", "--bins"]):
+        if _stream(["cargo", "build", "--locked", "--quiet", *words], lambda line: None):
+            total.fail(name, f"cargo build {' '.join(words)} failed")
+            return
+    with tempfile.TemporaryDirectory(prefix="heddle-replay-") as folder:
+        journal = os.path.join(folder, "seed.journal")
+        made = subprocess.run([target / "release" / "simulate", "--seed", "6", "--journal", journal],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
+        if made.returncode:
+            total.fail(name, f"simulate --seed 6 exited {made.returncode}: {made.stdout}")
+            return
+        seen = {"simulation": made.stdout.splitlines()[-1]}
+        for what, profile, place, extra in (
+                ("debug", "debug", REPOSITORY, {}),
+                ("second process", "debug", REPOSITORY, {}),
+                ("release", "release", REPOSITORY, {}),
+                ("directory", "release", folder, {}),
+                ("locale and time zone", "debug", folder, {"LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kathmandu"})):
+            done = subprocess.run([target / profile / "xtask", "replay", journal], cwd=place,
+                                  env=dict(os.environ, **extra), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  text=True, check=False)
+            seen[what] = done.stdout.splitlines()[-1] if done.returncode == 0 else f"exited {done.returncode}"
+    if len(set(seen.values())) == 1 and seen["debug"].startswith("digest: "):
+        total.ok(name)
+    else:
+        total.fail(name, f"a journal replays differently: {seen}")
 
 
 def _with_built():
