@@ -14,7 +14,7 @@ from heddle.errors import Failure
 REPOSITORY = binaries.REPOSITORY
 CARGO_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 LINE = re.compile(r"^(PASS|FAIL|SKIP) (\S.*?)(?:: (.*))?$")
-CASES_RESULT = re.compile(r"^(\d+) passed, (\d+) failed, \d+ known-wrong$")
+CASES_RESULT = re.compile(r"^(\d+) passed, (\d+) failed, \d+ known-wrong(?:, \d+ pacing-dependent)?$")
 UNIT_RESULT = re.compile(r"^Ran (\d+) tests? in")
 UNIT_BAD = re.compile(r"(failures|errors|unexpected successes|skipped)=(\d+)")
 UNIT_SKIP = re.compile(r"^(\S+) \(.*\.\.\. skipped '(.*)'$")
