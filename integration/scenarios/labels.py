@@ -1,5 +1,6 @@
 """Node labels: what an administrator does with them, who gets which node, where they are kept."""
 
+import json
 import re
 
 import caches
@@ -11,6 +12,8 @@ from scenarios.daemons import OwnBench
 from scenarios.gpu import GPU, KEYS as GPU_KEYS, unless_isolated
 from scenarios.pairs import spark_sum
 from scenarios.registry import HEDDLE, check
+from scenarios.rest import JSON, XML, ask, differences
+from scenarios.rest_rules import DIFFERENT
 
 CAPACITY = "yarn.scheduler.capacity."
 BOTH_LABELS = "gold(exclusive=true),spare(exclusive=false)"
@@ -275,3 +278,74 @@ def store(bench):
     del shown[1]
     taken_over(join.heddle_resourcemanager, shown, "gold")
     cluster.stop()
+
+
+def answers(cluster):
+    """What REST says of labels, and what it says to changes of them, with this cluster's own names made neutral."""
+    rm, node = cluster.endpoints()["rm.http"], cluster.endpoints()["node1.rpc"]
+    host = node.rpartition(":")[0]
+    found = {}
+
+    def neutral(value):
+        if isinstance(value, dict):
+            return {neutral(key): neutral(one) for key, one in value.items()}
+        if isinstance(value, list):
+            # Hadoop's order is that of hash tables.
+            return sorted(map(neutral, value), key=lambda one: json.dumps(one, sort_keys=True))
+        if isinstance(value, str) and re.fullmatch(r"\[\S+=\S+\]", value):
+            return sorted(value[1:-1].split(","))
+        return value.replace(node, "NODE").replace(host, "HOST") if isinstance(value, str) else value
+
+    def keep(method, path, accept=JSON, body=None, kind=JSON):
+        answer = ask(rm, method, f"/ws/v1/cluster/{path}", accept, body, kind)
+        found[f"{len(found):02} {method} {neutral(path)} {neutral(body or '')}"] = neutral(answer)
+
+    def post(path, body=""):
+        keep("POST", path, body=body if isinstance(body, str) else json.dumps(body))
+        keep("GET", "get-node-labels")
+        keep("GET", "get-node-to-labels")
+
+    for path in ["get-node-labels", "get-rm-node-labels", "get-node-to-labels", "label-mappings",
+                 "label-mappings?labels=gold", "label-mappings?labels=nosuch", f"nodes/{node}/get-labels",
+                 f"nodes/{host}/get-labels", "nodes/nosuch:1/get-labels", "nodes/nosuch:x/get-labels"]:
+        keep("GET", path)
+        keep("GET", path, accept=XML)
+    keep("GET", "scheduler")
+    post("add-node-labels", {"nodeLabelInfo": [{"name": "a", "exclusivity": True}, {"name": "b", "exclusivity": False}]})
+    post("add-node-labels", {"nodeLabelInfo": {"name": "c"}})
+    post("add-node-labels", {"nodeLabelInfo": [{"name": "a", "exclusivity": False}]})
+    post("add-node-labels", {"nodeLabelInfo": [{"name": "-a", "exclusivity": True}]})
+    post("add-node-labels", {})
+    post("add-node-labels", "{")
+    keep("POST", "add-node-labels", accept=XML, kind=XML, body="<nodeLabelsInfo><nodeLabelInfo><name>d</name>"
+         "<exclusivity>false</exclusivity></nodeLabelInfo></nodeLabelsInfo>")
+    post("remove-node-labels?labels=a&labels=b")
+    post("remove-node-labels?labels=nosuch")
+    post("remove-node-labels")
+    post("replace-node-to-labels", {"nodeToLabels": [{"nodeId": node, "labels": ["spare"]}]})
+    post("replace-node-to-labels", {"nodeToLabels": [{"nodeId": node, "labels": ["nosuch"]}]})
+    post("replace-node-to-labels", {"nodeToLabels": {"nodeId": node, "labels": "gold"}})
+    post(f"nodes/{node}/replace-labels?labels=spare")
+    post(f"nodes/{node}/replace-labels?labels=nosuch")
+    post(f"nodes/{node}/replace-labels")
+    return found
+
+
+@check("labels/rest", targets=HEDDLE)
+def labels_rest(bench):
+    """REST of labels and of partitions in the scheduler, field by field as a stock ResourceManager in the same state."""
+    caches.stock_jars()
+    both = []
+    for target in ("stock", "heddle"):
+        cluster = bench.fresh_cluster(nodes=1, keys=keys(bench), target=target)
+        labelled(cluster, node1="gold")
+        both.append(answers(cluster))
+        cluster.stop()
+    stock, ours = both
+    found = [(path, sentence) for name in stock for path, sentence in differences(name, stock[name], ours[name])]
+    # Stock Hadoop works limits of ApplicationMasters out when one starts.
+    known = [pattern for pattern, _ in DIFFERENT] + ["/(amLimit|userAmLimit)/"]
+    unknown = [f"{path}: {sentence}" for path, sentence in found if not any(re.search(p, path) for p in known)]
+    (bench.logs / f"{bench.name}-differences.txt").write_text("\n".join(unknown) + "\n")
+    require(not unknown, f"{len(unknown)} differences: {' | '.join(unknown[:5])}")
+    return f"{len(stock)} answers"
