@@ -4,6 +4,7 @@
 
 mod check;
 mod error;
+mod follow;
 mod reload;
 
 use std::{
@@ -17,7 +18,7 @@ use std::{
 use hadoop_ipc::server::{AuthPolicy, InputBudget, Server, ServerOptions, Service};
 use rm_core::{
     Boot, Event, Rm, RmConf, conf::Calculator as CoreCalculator, event::HostLists,
-    labels::NodeLabels,
+    labels::NodeLabels, placement::TagPlacement,
 };
 use tokio::{runtime::Handle, task::JoinHandle as Task};
 use yarn_conf::{
@@ -30,9 +31,11 @@ pub use error::StartError;
 pub use reload::{FromFiles, Unchanging};
 
 use crate::{
+    acls::Acls,
     auth::{AmrmSecrets, Auth, AuthOptions, keep_rolling},
     driver::{Driver, Run, wall_ms},
     hosts,
+    journal::Journal,
     launcher::{Launcher, LauncherOptions},
     outside::Outside,
     rpc::{Context, Protocol, Reload, Replays},
@@ -49,6 +52,7 @@ pub struct Daemon {
     driver: Driver,
     thread: JoinHandle<()>,
     roller: Task<()>,
+    follower: Task<()>,
     servers: Vec<Server>,
     web: Web,
     endpoints: Vec<(&'static str, HostPort)>,
@@ -114,7 +118,12 @@ fn judge(
     let settings = Settings::read(conf)?;
     let (types, calculator) = lanes(conf)?;
     let core_conf = RmConf::from_lookup(conf, types.clone(), core_calculator(calculator));
-    let core_conf = core_conf.map_err(StartError::Core)?;
+    let mut core_conf = core_conf.map_err(StartError::Core)?;
+    reload::read_rules(&mut core_conf.sched);
+    let wrong = reload::placement_problems(conf, &core_conf.sched);
+    if !wrong.is_empty() {
+        return Err(StartError::Core(wrong));
+    }
     let lists = hosts::read(
         settings.include_path.as_deref(),
         settings.exclude_path.as_deref(),
@@ -154,6 +163,8 @@ impl Daemon {
         let driver = Driver::default();
         let context = Arc::new(context(ContextParts {
             settings: &settings,
+            acls: Acls::read(conf)?,
+            tag_placement: TagPlacement::read(conf),
             driver: &driver,
             auth,
             reload,
@@ -172,11 +183,16 @@ impl Daemon {
         driver.tell(Event::DynamicResources(dynamic));
         let thread = spawn_driver(&settings, &context, rm, store)?;
         let roller = spawn_roller(&context);
+        let follower = tokio::spawn(follow::follow_queues(
+            driver.clone(),
+            Arc::clone(&context.reload),
+        ));
         match open_all(&settings, conf.clone(), context, listener, started_wall_ms) {
             Ok((ports, web)) => Ok(Self {
                 driver,
                 thread,
                 roller,
+                follower,
                 servers: ports.servers,
                 web,
                 endpoints: ports
@@ -189,6 +205,7 @@ impl Daemon {
                 // Ports that are open already close with their values; the driver ends here.
                 driver.close();
                 roller.abort();
+                follower.abort();
                 Err(e)
             }
         }
@@ -223,6 +240,7 @@ impl Daemon {
     /// Stops: no new connections, open answers out, then the driver and the pages.
     pub async fn stop(self) {
         self.roller.abort();
+        self.follower.abort();
         let servers = self.servers.into_iter().map(|s| tokio::spawn(s.shutdown()));
         for server in servers.collect::<Vec<_>>() {
             if let Err(e) = server.await {
@@ -327,6 +345,8 @@ fn auth_options(settings: &Settings, started_wall_ms: i64) -> AuthOptions {
 
 struct ContextParts<'a> {
     settings: &'a Settings,
+    acls: Acls,
+    tag_placement: TagPlacement,
     driver: &'a Driver,
     auth: Arc<Auth>,
     reload: Arc<dyn Reload>,
@@ -346,6 +366,8 @@ fn context(parts: ContextParts<'_>) -> Context {
         auth: parts.auth,
         submissions: Arc::new(Submissions::default()),
         replays: Arc::new(Replays::default()),
+        acls: Arc::new(parts.acls),
+        tag_placement: parts.tag_placement,
         topology: Topology::new(settings.racks.clone()),
         reload: parts.reload,
         spellings: Arc::new(Spellings::new(&parts.types)),
@@ -389,7 +411,20 @@ fn spawn_driver(
         launcher,
         types: context.types.clone(),
     };
-    Run::spawn(driver, rm, store, Box::new(outside)).map_err(StartError::Thread)
+    let journal = open_journal(settings)?;
+    Run::spawn(driver, rm, store, Box::new(outside), journal).map_err(StartError::Thread)
+}
+
+fn open_journal(settings: &Settings) -> Result<Option<Journal>, StartError> {
+    let Some(options) = &settings.journal else {
+        return Ok(None);
+    };
+    let dir = options.dir.clone();
+    tracing::info!(dir = %dir.display(), "journal on");
+    let journal = Journal::start(options.clone());
+    journal
+        .map(Some)
+        .map_err(|source| StartError::Journal { dir, source })
 }
 
 /// The store; what it kept goes to the core. Which node has which label is the nodes' to say where

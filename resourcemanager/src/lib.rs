@@ -2,12 +2,15 @@
 //! May touch: the outside world, each file in its own way.
 //! Must not: decide what the core decides.
 
+pub mod acls;
 pub mod auth;
 pub mod boot;
 pub mod driver;
 #[cfg(test)]
 mod fake;
+pub mod groups;
 pub mod hosts;
+pub mod journal;
 pub mod labels;
 pub mod launcher;
 pub mod outside;

@@ -11,8 +11,7 @@ use rm_core::{
 };
 use testkit::{ModelNode, boot, conf::settings, laws, resource};
 use yarn_types::{
-    ApplicationAttemptId, ApplicationId, ApplicationState, FinalStatus, Millis, NodeState,
-    Resource,
+    ApplicationAttemptId, ApplicationId, ApplicationState, FinalStatus, Millis, NodeState, Resource,
 };
 
 use crate::{
@@ -181,6 +180,7 @@ impl World {
             return Err(self.failure(format!("not healed: {what}")));
         }
         for app in self.rm.apps() {
+            self.report.preempted += u64::from(app.preempted_containers);
             match app.final_status {
                 FinalStatus::Succeeded => self.report.succeeded += 1,
                 _ => self.report.failed += 1,
@@ -403,6 +403,12 @@ impl World {
 
     /// The driver: one event, the pass, the laws, the effects.
     fn apply(&mut self, event: Event) -> Result<(), String> {
+        let what = rm_journal::describe(&event);
+        self.apply_event(event)
+            .map_err(|broken| format!("{broken}, after {what}"))
+    }
+
+    fn apply_event(&mut self, event: Event) -> Result<(), String> {
         let now = Millis(self.now_ms);
         let mut effects = Vec::new();
         let before = town::before(&self.rm, &event);
@@ -495,7 +501,12 @@ impl World {
         };
         node.start(grant, None);
         let number = attempt.app.id;
-        let want = usize::try_from(number % 5 + 1).unwrap_or(1);
+        let many = if self.options.town {
+            number % 6 * 3 + 3
+        } else {
+            number % 5 + 1
+        };
+        let want = usize::try_from(many).unwrap_or(1);
         let start = now + self.rng.between(100, 3_000);
         let size = self.container_size(number);
         let master = SimMaster::new(attempt, want, size, start);
@@ -509,6 +520,9 @@ fn submission(app: ApplicationId) -> Submission {
         lifetime_s: -1,
         app,
         user: "alice".into(),
+        groups: Vec::new(),
+        tag_user: None,
+        acls: std::sync::Arc::default(),
         name: "sim".to_owned(),
         queue: "default".to_owned(),
         application_type: "YARN".to_owned(),

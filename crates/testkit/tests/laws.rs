@@ -82,6 +82,9 @@ fn submission() -> impl Strategy<Value = Submission> {
     );
     (app(), "default|b|nosuch|", flags, size()).prop_map(|(app, queue, flags, am_resource)| {
         Submission {
+            groups: Vec::new(),
+            tag_user: None,
+            acls: std::sync::Arc::default(),
             lifetime_s: -1,
             app,
             user: "alice".into(),
@@ -379,6 +382,9 @@ fn beginning() -> Vec<Event> {
             id,
         };
         let submission = Submission {
+            groups: Vec::new(),
+            tag_user: None,
+            acls: std::sync::Arc::default(),
             lifetime_s: -1,
             app,
             user: "alice".into(),

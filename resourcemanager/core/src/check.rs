@@ -262,6 +262,7 @@ impl Rm {
                         return Err(format!("{idx:?} is over-committed but gone"));
                     }
                 }
+                Watched::Monitor(_) => {}
             }
         }
         for (idx, node) in (0..).map(NodeIdx).zip(&self.nodes) {

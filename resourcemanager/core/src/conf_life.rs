@@ -62,6 +62,8 @@ pub struct LifeConf {
     pub am_blacklist_share: Option<Share>,
     /// `yarn.resourcemanager.node-labels.am.default-node-label-expression`.
     pub am_default_label: Option<String>,
+    /// `yarn.acl.enable`.
+    pub acl_enabled: bool,
     /// Root of the RM's web pages, e.g. `http://rm.example:8088`, used in texts that users read.
     /// Taken from `yarn.resourcemanager.webapp.address`; the shell replaces it when the port comes
     /// from the OS.
@@ -116,6 +118,7 @@ impl LifeConf {
                 i64::try_from(minimum_vcores).unwrap_or(i64::MAX),
             ),
             am_blacklist_share,
+            acl_enabled: read.flag("yarn.acl.enable"),
             am_default_label: read
                 .text("yarn.resourcemanager.node-labels.am.default-node-label-expression"),
             web_url: format!("http://{}", web.as_deref().unwrap_or("0.0.0.0:8088")),

@@ -254,6 +254,8 @@ pub struct Allocated {
     pub updated_nodes: Vec<NodeReport>,
     /// Containers that are about to be taken, told once.
     pub preempting: Vec<ContainerId>,
+    /// As many containers of the smallest size are as much as `preempting` hold, rounded up.
+    pub preempting_units: i32,
     /// Update requests that were refused, each with Hadoop's reason code.
     pub update_errors: Vec<(ContainerId, Cow<'static, str>)>,
     /// Priority of the application now.

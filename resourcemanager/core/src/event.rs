@@ -13,7 +13,11 @@ use yarn_types::{
     gpu::{DeviceChange, DeviceGrant, DeviceReport},
 };
 
-use crate::{conf::SchedConf, labels::NodeLabels};
+use crate::{
+    acl::{AppAcls, Caller},
+    conf::SchedConf,
+    labels::NodeLabels,
+};
 
 /// Who waits for an answer; the shell's table maps it to the connection.
 #[derive(
@@ -244,6 +248,8 @@ pub enum ClientRequest {
         app: ApplicationId,
         /// The new priority.
         priority: i32,
+        /// Who asks, where access lists count.
+        caller: Option<Who>,
     },
     /// `updateApplicationTimeouts` for LIFETIME: answered by `Done` once stored.
     SetExpiry {
@@ -259,6 +265,25 @@ pub enum ClientRequest {
         /// What to send.
         command: SignalCommand,
     },
+}
+
+/// A user with its groups, as they were when it called.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Who {
+    /// Short name.
+    pub user: Arc<str>,
+    /// Groups, the primary one first.
+    pub groups: Vec<String>,
+}
+
+impl Who {
+    /// For access lists.
+    pub fn caller(&self) -> Caller<'_> {
+        Caller {
+            user: &self.user,
+            groups: &self.groups,
+        }
+    }
 }
 
 /// `SignalContainerCommand`.
@@ -279,6 +304,13 @@ pub struct Submission {
     pub app: ApplicationId,
     /// Submitter.
     pub user: Arc<str>,
+    /// Its groups, the primary one first.
+    pub groups: Vec<String>,
+    /// The user that its tag names, where tags are believed: placed in its stead if that one may
+    /// submit there.
+    pub tag_user: Option<Who>,
+    /// Who else may see and change it.
+    pub acls: Arc<AppAcls>,
     /// `N/A` when the client gave none.
     pub name: String,
     /// Queue as the client wrote it; empty means `default`.

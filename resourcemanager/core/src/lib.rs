@@ -8,12 +8,14 @@ pub mod attempt;
 pub mod check;
 pub mod conf_life;
 pub mod container;
+pub mod counters;
 pub mod digest;
 pub mod effect;
 pub mod event;
 pub mod gpu;
 pub mod labels;
 pub mod liveness;
+pub mod monitors;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 pub mod node;

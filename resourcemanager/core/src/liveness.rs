@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use yarn_types::{ApplicationAttemptId, ApplicationId, ContainerId, Millis};
 
-use crate::sched::NodeIdx;
+use crate::{monitors::Monitor, sched::NodeIdx};
 
 /// Whose deadline.
 #[derive(
@@ -25,6 +25,8 @@ pub enum Watched {
     Decommission(NodeIdx),
     /// A node that must hold no more than it offers.
     Overcommit(NodeIdx),
+    /// A monitor of the scheduler whose round is due.
+    Monitor(Monitor),
 }
 
 /// Deadlines by owner, with a wake-up queue that is renewed lazily: a renewal only moves the
@@ -60,6 +62,11 @@ impl Deadlines {
         if let Some(deadline) = self.by_owner.remove(&who) {
             self.queue.remove(&(deadline.queued, who));
         }
+    }
+
+    /// The deadline of `who`.
+    pub fn at(&self, who: Watched) -> Option<Millis> {
+        self.by_owner.get(&who).map(|d| d.at)
     }
 
     /// When to look next; may be earlier than any real deadline, never later.

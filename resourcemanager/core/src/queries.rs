@@ -2,7 +2,7 @@
 //! May touch: every field, read only.
 //! Must not: change anything, or be journaled.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use yarn_types::{
     ApplicationAttemptId, ApplicationId, ApplicationState, ContainerId, ContainerState,
@@ -12,17 +12,30 @@ use yarn_types::{
 use crate::{
     app::App,
     attempt::{Attempt, LifeState},
-    conf::AccessibleLabels,
+    conf::{AccessibleLabels, CapacityKind, LabelConf, LeafOrder, ParentOrder},
     container::Container,
+    counters::Counters,
     gpu::NodeGpus,
     node::Node,
     rm::Rm,
-    sched::{AppIdx, LabelIdx, NodeIdx, QueueFigures},
+    sched::{AppIdx, LabelIdx, NodeIdx, QueueFigures, QueueIdx, UserShare},
     view::{
-        AppReport, AttemptReport, ClusterMetrics, ContainerReport, GpuReport, NodeReport,
-        PartitionReport, QueueReport, View,
+        AppPartition, AppReport, AttemptReport, ClusterMetrics, ContainerReport, GpuReport,
+        NodeReport, PartitionReport, QueueReport, QueueSettings, UserPartition, UserReport, View,
     },
 };
+
+/// Most reasons in one application's diagnostics.
+const REASONS_MAX: usize = 20;
+
+/// Which reasons to wait are looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reasons {
+    /// Those that cost a look at one queue: what keeps an application from its turn.
+    OfTurn,
+    /// Also what is wrong with each node for each ask.
+    All,
+}
 
 impl Rm {
     /// A consistent picture of everything at `now`.
@@ -30,7 +43,7 @@ impl Rm {
         let apps: Vec<Arc<AppReport>> = self
             .apps
             .iter()
-            .map(|(idx, app)| Arc::new(self.app_report(*idx, app, now)))
+            .map(|(idx, app)| Arc::new(self.app_report(*idx, app, now, Reasons::OfTurn)))
             .collect();
         let nodes: Vec<Arc<NodeReport>> = self.nodes().into_iter().map(Arc::new).collect();
         View {
@@ -50,14 +63,14 @@ impl Rm {
     /// An application.
     pub fn app(&self, id: ApplicationId) -> Option<AppReport> {
         let idx = *self.app_by_id.get(&id)?;
-        Some(self.app_report(idx, self.apps.get(&idx)?, self.now))
+        Some(self.app_report(idx, self.apps.get(&idx)?, self.now, Reasons::All))
     }
 
     /// Every application, in order of submission.
     pub fn apps(&self) -> Vec<AppReport> {
         self.apps
             .iter()
-            .map(|(idx, app)| self.app_report(*idx, app, self.now))
+            .map(|(idx, app)| self.app_report(*idx, app, self.now, Reasons::OfTurn))
             .collect()
     }
 
@@ -128,14 +141,63 @@ impl Rm {
 
     /// Every queue in tree order.
     pub fn queues(&self) -> Vec<QueueReport> {
+        let reserved = self.sched.reservations_by_queue();
+        let counters = self.counters.sums();
         let queues = self.sched.queues();
-        queues.iter().map(|q| self.queue_report(q)).collect()
+        queues
+            .iter()
+            .map(|q| QueueReport {
+                reserved_containers: reserved.get(&q.idx).copied().unwrap_or(0),
+                counters: counters.get(&*q.path).copied().unwrap_or_default(),
+                ..self.queue_report(q)
+            })
+            .collect()
     }
 
     /// A queue by name or path.
     pub fn queue(&self, name_or_path: &str) -> Option<QueueReport> {
-        let queue = self.sched.queue(name_or_path);
-        queue.as_ref().map(|q| self.queue_report(q))
+        let queue = self.sched.queue(name_or_path)?;
+        let reserved = self.sched.reservations_by_queue();
+        let counters = self.counters.sums();
+        Some(QueueReport {
+            reserved_containers: reserved.get(&queue.idx).copied().unwrap_or(0),
+            counters: counters.get(&*queue.path).copied().unwrap_or_default(),
+            ..self.queue_report(&queue)
+        })
+    }
+
+    /// The users of every leaf by its path, with their limits; leaves without users are left out.
+    pub fn queue_users(&self) -> BTreeMap<String, Vec<UserReport>> {
+        let leaves = self
+            .sched
+            .queues()
+            .into_iter()
+            .filter(|q| !q.conf.is_parent);
+        leaves
+            .map(|q| (q.path.to_string(), self.users_of(q.idx)))
+            .filter(|(_, users)| !users.is_empty())
+            .collect()
+    }
+
+    fn users_of(&self, queue: QueueIdx) -> Vec<UserReport> {
+        let users = self.sched.users_shown(queue).into_iter();
+        let partition = |share: &UserShare| UserPartition {
+            label: self.sched.label_name(share.label),
+            used: share.used,
+            am_used: share.am_used,
+            am_limit: share.am_limit,
+        };
+        users
+            .map(|user| UserReport {
+                name: user.name,
+                weight: user.weight,
+                active: user.active,
+                active_apps: user.active_apps,
+                pending_apps: user.pending_apps,
+                limit: user.limit,
+                partitions: user.shares.iter().map(partition).collect(),
+            })
+            .collect()
     }
 
     /// Sums over the cluster.
@@ -167,7 +229,7 @@ impl Rm {
         metrics
     }
 
-    fn app_report(&self, idx: AppIdx, app: &App, now: Millis) -> AppReport {
+    fn app_report(&self, idx: AppIdx, app: &App, now: Millis, reasons: Reasons) -> AppReport {
         let current = app.current();
         let usage = self.sched.app_usage(idx);
         let priority = if app.scheduled && !app.state.is_final() {
@@ -175,16 +237,19 @@ impl Rm {
         } else {
             app.priority
         };
+        let partitions = self.app_partitions(idx);
         AppReport {
+            partitions,
             id: app.submission.app,
             user: app.submission.user.clone(),
             queue: app.queue.clone(),
             name: app.submission.name.clone(),
             application_type: app.submission.application_type.clone(),
+            acls: Arc::clone(&app.submission.acls),
             tags: app.submission.tags.clone(),
             state: app.seen_state(),
             final_status: final_status(app),
-            diagnostics: self.app_diagnostics(idx, app),
+            diagnostics: self.app_diagnostics(idx, app, reasons),
             current_attempt: current.map(|attempt| attempt.id),
             host: current.map_or_else(|| "N/A".to_owned(), |attempt| attempt.host.clone()),
             rpc_port: current.map_or(-1, |attempt| attempt.rpc_port),
@@ -211,8 +276,25 @@ impl Rm {
             cluster_usage_percent: usage.cluster_percent,
             resource_seconds: self.resource_seconds(app, now),
             preempted_containers: app.preempted_containers,
-            why: self.sched.why(idx),
+            preempted_masters: app.preempted_masters,
+            preempted: app.preempted,
+            preempted_seconds: Resource(app.preempted_millis.0.map(|amount| amount / 1000)),
+            expires_wall_ms: app.expires_wall_ms,
+            reserved: usage.reserved,
+            reserved_containers: usage.reserved_containers,
         }
+    }
+
+    fn app_partitions(&self, idx: AppIdx) -> Vec<AppPartition> {
+        let shares = self.sched.app_shares(idx).into_iter();
+        shares
+            .map(|share| AppPartition {
+                label: self.sched.label_name(share.label),
+                used: share.used,
+                reserved: share.reserved,
+                pending: share.pending,
+            })
+            .collect()
     }
 
     fn resource_seconds(&self, app: &App, now: Millis) -> Resource {
@@ -234,31 +316,32 @@ impl Rm {
     }
 
     /// What stands for diagnostics: the end in words, else the current attempt's, else where the
-    /// ApplicationMaster is (`RMAppImpl.getDiagnostics`, `AMState`).
-    fn app_diagnostics(&self, idx: AppIdx, app: &App) -> String {
+    /// ApplicationMaster is (`RMAppImpl.getDiagnostics`, `AMState`), else why its asks wait.
+    fn app_diagnostics(&self, idx: AppIdx, app: &App, reasons: Reasons) -> String {
         if !app.diagnostics.is_empty() || app.state.is_final() {
             return app.diagnostics.clone();
         }
         match app.current() {
-            Some(attempt) => self.attempt_diagnostics(idx, attempt),
+            Some(attempt) => self.attempt_diagnostics(idx, attempt, reasons),
             None => String::new(),
         }
     }
 
-    fn attempt_diagnostics(&self, idx: AppIdx, attempt: &Attempt) -> String {
+    fn attempt_diagnostics(&self, idx: AppIdx, attempt: &Attempt, reasons: Reasons) -> String {
         if !attempt.diagnostics.is_empty() {
             return attempt.diagnostics.clone();
         }
         match attempt.state {
             LifeState::Scheduled => {
-                let why = self.sched.why(idx);
+                let why = self.reasons(idx, reasons);
                 if why.is_empty() {
                     "Application is Activated, waiting for resources to be assigned for AM. "
                         .to_owned()
                 } else {
-                    why.join(" ")
+                    why
                 }
             }
+            LifeState::Running => self.reasons(idx, reasons),
             LifeState::AllocatedSaving | LifeState::Allocated => {
                 "Scheduler has assigned a container for AM, waiting for AM container to be launched"
                     .to_owned()
@@ -270,6 +353,20 @@ impl Rm {
         }
     }
 
+    /// Why the asks of an application wait, one line each.
+    fn reasons(&self, idx: AppIdx, reasons: Reasons) -> String {
+        if reasons == Reasons::OfTurn && !self.sched.waits_for_turn(idx) {
+            return String::new();
+        }
+        let mut why = self.sched.why(idx);
+        let more = why.len().saturating_sub(REASONS_MAX);
+        why.truncate(REASONS_MAX);
+        if more > 0 {
+            why.push(format!("and {more} more"));
+        }
+        why.join("\n")
+    }
+
     fn attempt_report(&self, app: &App, attempt: &Attempt) -> AttemptReport {
         let seen = attempt.state.seen().or(attempt.before_end.seen());
         let idx = self.app_by_id.get(&app.submission.app);
@@ -279,7 +376,9 @@ impl Rm {
             host: attempt.host.clone(),
             rpc_port: attempt.rpc_port,
             original_tracking_url: attempt.tracking_url.clone(),
-            diagnostics: idx.map_or_else(String::new, |i| self.attempt_diagnostics(*i, attempt)),
+            diagnostics: idx.map_or_else(String::new, |i| {
+                self.attempt_diagnostics(*i, attempt, Reasons::All)
+            }),
             am_container: attempt.am_container,
             am_node: attempt
                 .am_node
@@ -319,13 +418,64 @@ impl Rm {
         let partitions = all.filter_map(|(idx, usage)| {
             let label = self.sched.label_name(idx);
             let held = !usage.used.is_zero() || !usage.pending.is_zero();
-            let shown = idx == LabelIdx::DEFAULT || held || q.conf.label(&label).is_some();
+            let named = match &q.conf.accessible {
+                AccessibleLabels::Any => false,
+                AccessibleLabels::Of(labels) => labels.iter().any(|l| **l == *label),
+            };
+            let own = named || q.conf.label(&label).is_some();
+            let shown = idx == LabelIdx::DEFAULT || held || own;
+            let conf = q.conf.label(&label);
             shown.then_some(PartitionReport {
+                vector: conf.map(|l| l.vector).filter(|v| !v.is_empty),
                 label,
                 usage: *usage,
             })
         });
-        queue_report(q, partitions.collect())
+        QueueReport {
+            partitions: partitions.collect(),
+            settings: self.queue_settings(q),
+            ..queue_report(q)
+        }
+    }
+
+    fn queue_settings(&self, q: &QueueFigures) -> QueueSettings {
+        let (inter, intra) = self.sched.preemption_disabled(q.idx);
+        let conf = &q.conf;
+        let default = conf.default_partition();
+        let parent_order = match conf.parent_order {
+            ParentOrder::Utilization => "utilization",
+            ParentOrder::PriorityUtilization => "priority-utilization",
+        };
+        let leaf_order = match conf.leaf_order {
+            LeafOrder::Fifo => "fifo",
+            LeafOrder::Fair { .. } => "fair",
+            LeafOrder::FifoWithPartitions { .. } => "fifo-with-partitions",
+            LeafOrder::FifoForPendingApps => "fifo-for-pending-apps",
+        };
+        QueueSettings {
+            mode: mode(default, self.sched.types().len()),
+            is_absolute: default.is_absolute,
+            dynamic: q.dynamic,
+            creates_queues: conf.is_parent && conf.auto_create.enabled,
+            templates: self.sched.templates_of(q.idx),
+            max_parallel_apps: conf.max_parallel_apps,
+            ordering_policy: if conf.is_parent {
+                parent_order
+            } else {
+                leaf_order
+            },
+            priority: conf.priority,
+            default_application_priority: conf.default_application_priority,
+            maximum_allocation: q.maximum_allocation,
+            max_lifetime_s: conf.lifetimes.max_s,
+            default_lifetime_s: conf.lifetimes.default_s,
+            preemption_disabled: inter,
+            intra_preemption_disabled: intra,
+            acl_submit: conf.acl_submit.to_string(),
+            acl_administer: conf.acl_administer.to_string(),
+            acl_priority: conf.acl_priority.clone(),
+            multi_node_policy: conf.multi_node_policy.clone(),
+        }
     }
 
     pub(crate) fn node_report(&self, idx: NodeIdx, node: &Node) -> NodeReport {
@@ -375,8 +525,24 @@ fn final_status(app: &App) -> FinalStatus {
     told.unwrap_or_else(|| app.state.outcome())
 }
 
-/// A queue for readers, mostly in the default partition.
-fn queue_report(q: &QueueFigures, partitions: Vec<PartitionReport>) -> QueueReport {
+/// How a capacity is written, from the kinds of its lanes (`CapacitySchedulerInfoHelper.getMode`).
+fn mode(conf: &LabelConf, lanes: usize) -> &'static str {
+    let lanes = conf.vector.lanes.get(..lanes).unwrap_or(&conf.vector.lanes);
+    match lanes.split_first() {
+        _ if conf.vector.is_empty => "unknown",
+        Some((first, rest)) if rest.iter().all(|lane| lane.kind == first.kind) => {
+            match first.kind {
+                CapacityKind::Percent => "percentage",
+                CapacityKind::Absolute => "absolute",
+                CapacityKind::Weight => "weight",
+            }
+        }
+        _ => "mixed",
+    }
+}
+
+/// A queue for readers, mostly in the default partition; the caller adds what is by partition.
+fn queue_report(q: &QueueFigures) -> QueueReport {
     let usage = q.usage.first().copied().unwrap_or_default();
     let percent = |at: usize| q.conf.user_limit_percent(at);
     QueueReport {
@@ -405,10 +571,16 @@ fn queue_report(q: &QueueFigures, partitions: Vec<PartitionReport>) -> QueueRepo
         max_applications: q.max_apps,
         accessible_labels: match &q.conf.accessible {
             AccessibleLabels::Any => vec!["*".to_owned()],
-            AccessibleLabels::Of(labels) if labels.is_empty() => vec![" ".to_owned()],
             AccessibleLabels::Of(labels) => labels.clone(),
         },
         default_label: q.conf.default_label.clone(),
-        partitions,
+        apps: q.apps,
+        pending_containers: q.pending_containers,
+        reserved_containers: 0,
+        active_users: q.active_users,
+        max_applications_per_user: q.max_apps_per_user,
+        counters: Counters::default(),
+        settings: QueueSettings::default(),
+        partitions: Vec::new(),
     }
 }

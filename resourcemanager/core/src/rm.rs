@@ -11,6 +11,7 @@ use crate::{
     attempt::Waiting,
     conf::{Calculator, ConfProblem, Pacing, SchedConf},
     conf_life::LifeConf,
+    counters::QueueCounters,
     container::{Container, EndCause, Ended},
     effect::{Action, Effect, Reply},
     event::{Decommission, Event, HostLists},
@@ -94,6 +95,7 @@ pub struct Rm {
     /// In order of registration, gone ones included.
     pub(crate) nodes: Vec<Node>,
     pub(crate) node_by_id: BTreeMap<NodeId, NodeIdx>,
+    pub(crate) counters: QueueCounters,
     pub(crate) hosts: HostLists,
     pub(crate) labels: NodeLabels,
     /// What dynamic-resources.xml says, by node.
@@ -117,7 +119,7 @@ pub struct Rm {
 impl Rm {
     /// An RM without nodes and applications.
     pub fn new(boot: Boot) -> Self {
-        Self {
+        let mut rm = Self {
             cluster_timestamp: boot.cluster_timestamp,
             epoch: boot.epoch,
             sched: Sched::new(boot.conf.sched),
@@ -133,6 +135,7 @@ impl Rm {
             completed: VecDeque::new(),
             nodes: Vec::new(),
             node_by_id: BTreeMap::new(),
+            counters: QueueCounters::default(),
             hosts: HostLists::default(),
             labels: NodeLabels::default(),
             dynamic: BTreeMap::new(),
@@ -144,7 +147,9 @@ impl Rm {
             passes_held: 0,
             #[cfg(feature = "mutants")]
             mutant: None,
-        }
+        };
+        rm.follow_monitors();
+        rm
     }
 
     /// Takes one event. No sequence of events panics, whatever ids it names; what is not legal is
@@ -170,6 +175,7 @@ impl Rm {
             }
             Event::Reload { call, conf } => {
                 let reply = self.sched.reload(*conf).map(|()| Box::new(Reply::Done));
+                self.follow_monitors();
                 effects.push(Effect::now(Action::Reply { call, reply }));
             }
             Event::Client { call, request } => self.on_client(call, request, effects),
@@ -277,6 +283,7 @@ impl Rm {
                 Watched::Decommission(node) => self.on_decommission_timeout(node, out),
                 Watched::Overcommit(node) => self.end_overcommit(node, out),
                 Watched::Lifetime(id) => self.on_lifetime_over(id, out),
+                Watched::Monitor(monitor) => self.on_monitor(monitor, out),
                 Watched::Container(id) => {
                     self.end_container(id, Ended::by_rm(EndCause::Expired), out);
                 }

@@ -9,7 +9,13 @@ use yarn_types::{
     ContainerState, FinalStatus, NodeId, NodeState, QueueState, Resource, gpu::GpuHealth,
 };
 
-pub use crate::sched::{LabelFigures as LabelReport, QueueUsage};
+use crate::acl::AppAcls;
+
+pub use crate::{
+    conf::{CapacityKind, CapacityVector, Templates},
+    counters::Counters,
+    sched::{LabelFigures as LabelReport, QueueUsage},
+};
 
 /// A consistent picture of the whole RM after some event.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +43,8 @@ pub struct AppReport {
     pub queue: String,
     /// Its name.
     pub name: String,
+    /// Who else may see and change it.
+    pub acls: Arc<AppAcls>,
     /// Its type.
     pub application_type: String,
     /// Its tags.
@@ -84,16 +92,41 @@ pub struct AppReport {
     pub pending: Resource,
     /// Outstanding containers.
     pub pending_containers: u32,
+    /// Held by its reservations.
+    pub reserved: Resource,
+    /// Its reservations.
+    pub reserved_containers: u32,
     /// Used share of its queue, percent.
     pub queue_usage_percent: f32,
     /// Used share of the cluster, percent.
     pub cluster_usage_percent: f32,
     /// Amount × seconds by lane, all attempts.
     pub resource_seconds: Resource,
-    /// Containers taken by preemption.
+    /// Containers taken by preemption, ApplicationMasters' not counted.
     pub preempted_containers: u32,
-    /// Why its pending asks are not placed, one line each.
-    pub why: Vec<String>,
+    /// ApplicationMasters taken by preemption.
+    pub preempted_masters: u32,
+    /// Sizes of all that preemption took.
+    pub preempted: Resource,
+    /// Amount × seconds by lane of what preemption took.
+    pub preempted_seconds: Resource,
+    /// Wall milliseconds at which it must have ended, when there is such a time.
+    pub expires_wall_ms: Option<i64>,
+    /// What it holds and wants by partition, while it lives.
+    pub partitions: Vec<AppPartition>,
+}
+
+/// An application in one partition.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AppPartition {
+    /// The label; empty for the default partition.
+    pub label: Arc<str>,
+    /// Held by containers.
+    pub used: Resource,
+    /// Held by reservations.
+    pub reserved: Resource,
+    /// Outstanding.
+    pub pending: Resource,
 }
 
 /// An attempt.
@@ -256,14 +289,128 @@ pub struct QueueReport {
     pub user_limit_factor: f32,
     /// Most applications.
     pub max_applications: u32,
-    /// Labels that its applications may ask for: in ascending order, `*` for any, and a blank one
-    /// for the default partition where that stands alone (`accessible-node-labels`).
+    /// Labels that its applications may ask for, in ascending order; `*` for any
+    /// (`accessible-node-labels`).
     pub accessible_labels: Vec<String>,
     /// `default-node-label-expression`, when there is one.
     pub default_label: Option<String>,
+    /// Applications submitted and not ended, below it too.
+    pub apps: u32,
+    /// Outstanding containers, below it too.
+    pub pending_containers: u32,
+    /// Reservations, below it too; `containers` has them in it.
+    pub reserved_containers: u32,
+    /// Users with outstanding asks (leaf).
+    pub active_users: u32,
+    /// Most applications of one user (leaf).
+    pub max_applications_per_user: u32,
+    /// What happened since the start, below it too.
+    pub counters: Counters,
+    /// What is configured, inherited or resolved.
+    pub settings: QueueSettings,
     /// Its figures by partition, those that it has settings for or holds something in; the default
     /// one first.
     pub partitions: Vec<PartitionReport>,
+}
+
+/// What a queue is set to, for readers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct QueueSettings {
+    /// How its capacity is written, in Hadoop's words: `percentage`, `weight`, `absolute`, `mixed`
+    /// (`CapacitySchedulerInfoHelper.getMode`).
+    pub mode: &'static str,
+    /// Its capacity is written in amounts (`CapacityConfigType.ABSOLUTE_RESOURCE`).
+    pub is_absolute: bool,
+    /// Made for an application.
+    pub dynamic: bool,
+    /// Children may be made for applications.
+    pub creates_queues: bool,
+    /// Settings of those children.
+    pub templates: Templates,
+    /// `max-parallel-apps`; `i32::MAX` for no limit.
+    pub max_parallel_apps: i32,
+    /// `ordering-policy` by its configured name.
+    pub ordering_policy: &'static str,
+    /// `priority` among its siblings.
+    pub priority: i32,
+    /// `default-application-priority`.
+    pub default_application_priority: i32,
+    /// The largest container.
+    pub maximum_allocation: Resource,
+    /// `maximum-application-lifetime` in seconds; -1 for none.
+    pub max_lifetime_s: i64,
+    /// `default-application-lifetime` in seconds; -1 for none.
+    pub default_lifetime_s: i64,
+    /// Preemption takes nothing from it; true too while no monitor runs.
+    pub preemption_disabled: bool,
+    /// The same inside the queue.
+    pub intra_preemption_disabled: bool,
+    /// `acl_submit_applications`.
+    pub acl_submit: String,
+    /// `acl_administer_queue`.
+    pub acl_administer: String,
+    /// `acl_application_max_priority`, as written.
+    pub acl_priority: String,
+    /// Class of the policy that sorts nodes for it.
+    pub multi_node_policy: Option<String>,
+}
+
+impl Default for QueueSettings {
+    /// Hadoop's defaults for a leaf by percentage.
+    fn default() -> Self {
+        Self {
+            mode: "percentage",
+            is_absolute: false,
+            dynamic: false,
+            creates_queues: false,
+            templates: Templates::default(),
+            max_parallel_apps: i32::MAX,
+            ordering_policy: "fifo",
+            priority: 0,
+            default_application_priority: 0,
+            maximum_allocation: Resource::ZERO,
+            max_lifetime_s: -1,
+            default_lifetime_s: -1,
+            preemption_disabled: true,
+            intra_preemption_disabled: true,
+            acl_submit: " ".to_owned(),
+            acl_administer: " ".to_owned(),
+            acl_priority: "*".to_owned(),
+            multi_node_policy: None,
+        }
+    }
+}
+
+/// A user of a leaf, computed when asked for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UserReport {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its weight.
+    pub weight: f32,
+    /// It counts among the active users: it has outstanding asks.
+    pub active: bool,
+    /// Applications whose ApplicationMaster may run.
+    pub active_apps: u32,
+    /// Applications waiting for that.
+    pub pending_apps: u32,
+    /// Most that it may hold in the default partition.
+    pub limit: Resource,
+    /// By partition: those where it holds anything, the default one always.
+    pub partitions: Vec<UserPartition>,
+}
+
+/// A user of a leaf in one partition.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UserPartition {
+    /// The label; empty for the default partition.
+    pub label: Arc<str>,
+    /// Held by containers and reservations.
+    pub used: Resource,
+    /// Held by ApplicationMasters.
+    pub am_used: Resource,
+    /// Most that its ApplicationMasters may hold.
+    pub am_limit: Resource,
 }
 
 /// A queue in one partition.
@@ -271,6 +418,8 @@ pub struct QueueReport {
 pub struct PartitionReport {
     /// The label; empty for the default partition.
     pub label: Arc<str>,
+    /// `capacity` lane by lane; `None` where nothing is configured for the partition.
+    pub vector: Option<CapacityVector>,
     /// Shares and amounts there.
     pub usage: QueueUsage,
 }

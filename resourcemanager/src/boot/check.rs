@@ -8,7 +8,7 @@ use yarn_types::ResourceTypes;
 
 use super::{
     core_calculator, lanes,
-    reload::{dynamic_resources, load_queues},
+    reload::{dynamic_resources, load_queues, placement_problems, read_rules},
 };
 use crate::{hosts, settings::Settings};
 
@@ -48,7 +48,12 @@ pub fn check(conf: &Configuration, lenient: bool) -> Report {
     }
     let core = match lanes(conf) {
         Ok((types, calculator)) => {
-            RmConf::from_lookup(conf, types, core_calculator(calculator)).map(|_| ())
+            let read = RmConf::from_lookup(conf, types, core_calculator(calculator));
+            read.and_then(|mut read| {
+                read_rules(&mut read.sched);
+                let wrong = placement_problems(conf, &read.sched);
+                if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+            })
         }
         Err(problem) => {
             report.refuse(conf, problem);

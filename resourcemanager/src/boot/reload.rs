@@ -4,17 +4,19 @@
 
 use std::io::ErrorKind;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::SystemTime};
 
 use rm_core::{
+    acl::AccessList,
     conf::{Calculator, ConfProblem, LoadContext, QueuesConf, SchedConf},
     event::{HostLists, NodeOption},
+    sched::Sched,
 };
 use yarn_conf::{Configuration, Files, LoadError, LoadOptions};
 use yarn_types::{NodeId, Resource, ResourceTypes};
 
 use super::{core_calculator, lanes};
-use crate::{hosts, rpc::Reload, settings::Settings};
+use crate::{acls, hosts, rpc::Reload, settings::Settings};
 
 /// The files that the daemon was started from.
 pub struct FromFiles(pub LoadOptions);
@@ -28,6 +30,15 @@ impl FromFiles {
 impl Reload for FromFiles {
     fn queues(&self) -> Result<SchedConf, String> {
         queues(&self.load()?)
+    }
+
+    fn queues_changed_at(&self) -> Option<SystemTime> {
+        let name = "capacity-scheduler.xml";
+        let path = match &self.0.instead {
+            Some((replaced, file)) if replaced == name => file.clone(),
+            _ => self.0.dir.join(name),
+        };
+        path.metadata().and_then(|file| file.modified()).ok()
     }
 
     fn hosts(&self) -> Result<HostLists, String> {
@@ -46,6 +57,10 @@ impl Reload for FromFiles {
         max_priority(&self.load()?)
     }
 
+    fn admins(&self) -> Result<AccessList, String> {
+        self.load().map(|conf| acls::admins(&conf))
+    }
+
     fn readable(&self) -> Result<(), String> {
         self.load().map(|_| ())
     }
@@ -57,6 +72,10 @@ pub struct Unchanging(pub Configuration);
 impl Reload for Unchanging {
     fn queues(&self) -> Result<SchedConf, String> {
         queues(&self.0)
+    }
+
+    fn queues_changed_at(&self) -> Option<SystemTime> {
+        None
     }
 
     fn hosts(&self) -> Result<HostLists, String> {
@@ -75,6 +94,10 @@ impl Reload for Unchanging {
         max_priority(&self.0)
     }
 
+    fn admins(&self) -> Result<AccessList, String> {
+        Ok(acls::admins(&self.0))
+    }
+
     fn readable(&self) -> Result<(), String> {
         Ok(())
     }
@@ -82,10 +105,31 @@ impl Reload for Unchanging {
 
 fn queues(conf: &Configuration) -> Result<SchedConf, String> {
     let (types, calculator) = lanes(conf).map_err(|problem| problem.to_string())?;
-    SchedConf::from_lookup(conf, types, core_calculator(calculator)).map_err(|problems| {
+    let read = SchedConf::from_lookup(conf, types, core_calculator(calculator));
+    let mut read = read.map_err(|problems| {
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         problems.join("; ")
-    })
+    })?;
+    read_rules(&mut read);
+    Ok(read)
+}
+
+/// Reads the file that the placement rules stand in, where they do.
+pub(super) fn read_rules(conf: &mut SchedConf) {
+    let Some(file) = conf.rules.needs_file().map(str::to_owned) else {
+        return;
+    };
+    let path = file.strip_prefix("file://").unwrap_or(&file);
+    let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {path}: {e}"));
+    conf.rules.json_file_text = Some(text);
+}
+
+/// What is wrong with the placement rules.
+pub(super) fn placement_problems(conf: &Configuration, read: &SchedConf) -> Vec<ConfProblem> {
+    let problems = Sched::placement_problems(read).into_iter();
+    problems
+        .map(|p| ConfProblem::new(p.key, yarn_types::Lookup::get(conf, p.key), p.message))
+        .collect()
 }
 
 /// The queues as a scheduler without nodes would read them.

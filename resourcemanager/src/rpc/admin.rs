@@ -5,12 +5,13 @@
 pub(crate) mod labels;
 mod nodes;
 
-use std::{ffi::CString, sync::Arc};
+use std::{sync::Arc, time::SystemTime};
 
 use hadoop_ipc::server::RemoteException;
 use prost::Message;
 use rm_core::{
     CallId, Event, Reply,
+    acl::AccessList,
     conf::SchedConf,
     event::{AdminRequest, HostLists, NodeOption},
 };
@@ -23,7 +24,8 @@ use yarn_proto::yarn::{
     RefreshUserToGroupsMappingsResponseProto,
 };
 
-use super::{Context, Incoming, Method, encoded, errors, finish, refuse};
+use super::{Context, Incoming, Method, encoded, errors, finish, guard::administrator, refuse};
+use crate::groups::groups_of;
 
 /// Reads files again; blocking.
 pub trait Reload: Send + Sync {
@@ -32,6 +34,9 @@ pub trait Reload: Send + Sync {
     /// # Errors
     /// Why it cannot be used, as the administrator reads it.
     fn queues(&self) -> Result<SchedConf, String>;
+
+    /// When capacity-scheduler.xml was written; none where there is no such file.
+    fn queues_changed_at(&self) -> Option<SystemTime>;
 
     /// The host lists that the configuration names now.
     ///
@@ -57,6 +62,12 @@ pub trait Reload: Send + Sync {
     /// Why it cannot be read.
     fn max_priority(&self) -> Result<i32, String>;
 
+    /// `yarn.admin.acl` as it is now, with the account of this process.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn admins(&self) -> Result<AccessList, String>;
+
     /// Whether the configuration can be read at all.
     ///
     /// # Errors
@@ -68,35 +79,51 @@ const fn row(name: &'static str, run: fn(&Arc<Context>, Incoming)) -> Method {
     Method { name, run }
 }
 
+/// Rows that only administrators may call: what stock calls the operation, and what does it.
+macro_rules! admin {
+    ($name:literal, $operation:literal, $run:path) => {
+        row($name, |context, incoming| {
+            administrator(context, incoming, $operation, $run)
+        })
+    };
+    ($name:literal, $run:path) => {
+        admin!($name, $name, $run)
+    };
+}
+
 pub(super) const METHODS: &[Method] = &[
-    row("refreshQueues", refresh_queues),
-    row("refreshNodes", nodes::refresh_nodes),
+    admin!("refreshQueues", refresh_queues),
+    admin!("refreshNodes", nodes::refresh_nodes),
     row("getGroupsForUser", groups),
-    row(
+    admin!(
         "refreshSuperUserGroupsConfiguration",
-        refresh_super_user_groups,
+        refresh_super_user_groups
     ),
-    row("refreshUserToGroupsMappings", refresh_user_to_groups),
-    row("refreshAdminAcls", refresh_admin_acls),
+    admin!("refreshUserToGroupsMappings", refresh_user_to_groups),
+    admin!("refreshAdminAcls", refresh_admin_acls),
     row("refreshServiceAcls", refresh_service_acls),
-    row("updateNodeResource", nodes::update_node_resource),
-    row("refreshNodesResources", nodes::refresh_nodes_resources),
-    row("addToClusterNodeLabels", labels::add),
-    row("removeFromClusterNodeLabels", labels::remove),
-    row("replaceLabelsOnNodes", labels::replace),
-    row(
-        "checkForDecommissioningNodes",
-        nodes::check_for_decommissioning_nodes,
+    admin!("updateNodeResource", nodes::update_node_resource),
+    admin!("refreshNodesResources", nodes::refresh_nodes_resources),
+    admin!("addToClusterNodeLabels", labels::add),
+    admin!("removeFromClusterNodeLabels", labels::remove),
+    admin!(
+        "replaceLabelsOnNodes",
+        "replaceLabelsOnNode",
+        labels::replace
     ),
-    row("refreshClusterMaxPriority", refresh_max_priority),
-    row("mapAttributesToNodes", not_built),
-    row("deregisterSubCluster", not_built),
-    row("saveFederationQueuePolicy", not_built),
-    row("batchSaveFederationQueuePolicies", not_built),
-    row("listFederationQueuePolicies", not_built),
-    row("deleteFederationApplication", not_built),
-    row("getFederationSubClusters", not_built),
-    row("deleteFederationPoliciesByQueues", not_built),
+    admin!(
+        "checkForDecommissioningNodes",
+        nodes::check_for_decommissioning_nodes
+    ),
+    admin!("refreshClusterMaxPriority", refresh_max_priority),
+    admin!("mapAttributesToNodes", not_built),
+    admin!("deregisterSubCluster", not_built),
+    admin!("saveFederationQueuePolicy", not_built),
+    admin!("batchSaveFederationQueuePolicies", not_built),
+    admin!("listFederationQueuePolicies", not_built),
+    admin!("deleteFederationApplication", not_built),
+    admin!("getFederationSubClusters", not_built),
+    admin!("deleteFederationPoliciesByQueues", not_built),
 ];
 
 fn not_built(_: &Arc<Context>, incoming: Incoming) {
@@ -111,7 +138,6 @@ fn not_refreshed(text: &str, what: &str) -> RemoteException {
 }
 
 /// A refresh: files are read off the connection's task, then the core takes all of it or nothing.
-/// As in Hadoop everybody may ask for it while `yarn.acl.enable` is false.
 fn from_files<M, R>(
     context: &Arc<Context>,
     incoming: Incoming,
@@ -244,14 +270,29 @@ fn refresh_user_to_groups(context: &Arc<Context>, incoming: Incoming) {
     );
 }
 
-/// `yarn.admin.acl` guards nothing while `yarn.acl.enable` is false.
+/// `yarn.admin.acl`, from the files as they are now.
 fn refresh_admin_acls(context: &Arc<Context>, incoming: Incoming) {
-    nothing_kept::<RefreshAdminAclsRequestProto, _>(
-        context,
-        incoming,
-        "admin ACLs",
-        RefreshAdminAclsResponseProto {},
-    );
+    let Incoming {
+        call,
+        reply,
+        caller,
+        ..
+    } = incoming;
+    if let Err(e) = call.decode::<RefreshAdminAclsRequestProto>() {
+        return reply.err(e);
+    }
+    let context = Arc::clone(context);
+    context
+        .runtime
+        .clone()
+        .spawn_blocking(move || match context.reload.admins() {
+            Ok(list) => {
+                tracing::info!(user = caller.user, peer = %caller.peer, admins = %list, "admin ACLs refreshed");
+                context.acls.replace_admins(list);
+                reply.ok(&RefreshAdminAclsResponseProto {});
+            }
+            Err(text) => reply.err(not_refreshed(&text, "admin ACLs")),
+        });
 }
 
 /// Service-level authorization is refused at start, so it is never enabled here.
@@ -279,18 +320,4 @@ fn groups(context: &Arc<Context>, incoming: Incoming) {
         }
         Err(e) => reply.err(e),
     }
-}
-
-/// Groups of a local account, the primary one first; none for a user that is not here.
-fn groups_of(user: &str) -> Vec<String> {
-    let account = nix::unistd::User::from_name(user).ok().flatten();
-    let (Some(account), Ok(name)) = (account, CString::new(user)) else {
-        return Vec::new();
-    };
-    let ids = nix::unistd::getgrouplist(&name, account.gid).unwrap_or_default();
-    let names = ids.into_iter().filter_map(|id| {
-        let group = nix::unistd::Group::from_gid(id).ok().flatten();
-        group.map(|g| g.name)
-    });
-    names.collect()
 }

@@ -245,7 +245,7 @@ fn allocated_proto(
         num_cluster_nodes: Some(allocated.num_cluster_nodes),
         nm_tokens: allocated.nm_tokens.iter().map(nm_token).collect(),
         am_rm_token: renewed.map(Into::into),
-        preempt: preemption(context, &allocated.preempting),
+        preempt: preemption(context, allocated),
         application_priority: Some(convert::priority(allocated.application_priority)),
         update_errors: update_errors(allocated, updates),
         ..Default::default()
@@ -266,7 +266,8 @@ fn nm_token(
 
 /// Containers that will be taken unless the ApplicationMaster gives back as much
 /// (`DefaultAMSProcessor.generatePreemptionMessage`).
-fn preemption(context: &Context, containers: &[ContainerId]) -> Option<PreemptionMessageProto> {
+fn preemption(context: &Context, allocated: &Allocated) -> Option<PreemptionMessageProto> {
+    let containers = &allocated.preempting;
     if containers.is_empty() {
         return None;
     }
@@ -278,7 +279,7 @@ fn preemption(context: &Context, containers: &[ContainerId]) -> Option<Preemptio
         priority: Some(convert::priority(-1)),
         resource_name: Some("*".to_owned()),
         capability: Some(resource_proto(smallest, &context.types)),
-        num_containers: Some(i32::try_from(containers.len()).unwrap_or(i32::MAX)),
+        num_containers: Some(allocated.preempting_units),
         relax_locality: Some(true),
         ..Default::default()
     };

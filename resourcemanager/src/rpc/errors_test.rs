@@ -34,6 +34,8 @@ pub(crate) fn test_context() -> Context {
         auth: Arc::new(Auth::new(options, types.clone())),
         submissions: Arc::default(),
         replays: Arc::default(),
+        acls: Arc::default(),
+        tag_placement: TagPlacement::default(),
         topology: Topology::new(RackMapping::None),
         reload: Arc::new(Unchanging(Configuration::of([]))),
         spellings: Arc::new(Spellings::new(&types)),

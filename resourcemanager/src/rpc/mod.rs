@@ -7,6 +7,7 @@ mod app_master;
 mod client;
 mod convert;
 pub mod errors;
+mod guard;
 mod replays;
 mod tracker;
 
@@ -14,16 +15,17 @@ use std::{sync::Arc, time::Instant};
 
 use hadoop_ipc::server::{Call, Caller, RemoteException, Replier, Service};
 use prost::Message;
-use rm_core::{CallId, Event, Reply, Rm, view::View};
+use rm_core::{CallId, Event, Reply, Rm, placement::TagPlacement, view::View};
 use yarn_conf::{Calculator, NodeLabelSettings};
 use yarn_types::ResourceTypes;
 
 pub use admin::Reload;
 pub(crate) use admin::labels::labels_refused;
-pub(crate) use client::{app_url_of, app_urls};
+pub(crate) use client::{app_url_of, app_urls, expiry_time};
 pub use replays::Replays;
 
 use crate::{
+    acls::Acls,
     auth::Auth,
     driver::{Driver, Refusal},
     spellings::Spellings,
@@ -44,6 +46,10 @@ pub struct Context {
     pub submissions: Arc<Submissions>,
     /// Last answers by attempt and node.
     pub replays: Arc<Replays>,
+    /// Who may see and change what.
+    pub acls: Arc<Acls>,
+    /// Users whose tags name another user for placement.
+    pub tag_placement: TagPlacement,
     /// Racks.
     pub topology: Topology,
     /// Reads files again for an administrator.

@@ -17,6 +17,7 @@ fn read(query: &[(&str, &str)]) -> Result<Filter, BadQuery> {
 
 fn app() -> AppReport {
     AppReport {
+        acls: std::sync::Arc::default(),
         id: "application_1_0001".parse().unwrap(),
         user: "alice".into(),
         queue: "root.lab.gpu".to_owned(),
@@ -48,7 +49,13 @@ fn app() -> AppReport {
         cluster_usage_percent: 0.0,
         resource_seconds: Resource::ZERO,
         preempted_containers: 0,
-        why: Vec::new(),
+        preempted_masters: 0,
+        preempted: Resource::ZERO,
+        preempted_seconds: Resource::ZERO,
+        expires_wall_ms: None,
+        reserved: Resource::ZERO,
+        reserved_containers: 0,
+        partitions: Vec::new(),
     }
 }
 

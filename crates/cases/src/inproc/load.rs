@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use capacity_scheduler::{
     conf::{Calculator, ConfProblem, LoadContext, QueuesConf, SchedConf},
+    placement::{RawRules, WorkflowPriorities},
     sched::Sched,
 };
 use yarn_conf::Configuration;
@@ -50,6 +51,9 @@ impl Loaded {
             queues,
             heartbeat_ms: 1000,
             labels_enabled: true,
+            // cases of placement bring their rules with them
+            rules: RawRules::default(),
+            workflow: WorkflowPriorities::default(),
         };
         self.sched.reload(conf).map_err(|refused| refused.message)
     }

@@ -60,11 +60,6 @@ pub(crate) const RULES: &[Rule] = &[
         "tokens are signed with HmacSHA1 here",
     ),
     both(
-        "yarn.acl.enable",
-        True,
-        "access control lists are not built yet: everybody could see, submit and kill; write false to start without them",
-    ),
-    both(
         "yarn.authorization-provider",
         Not(&["org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer"]),
         "Java classes cannot be loaded: what this provider forbids would be allowed; remove it",
@@ -100,11 +95,6 @@ pub(crate) const RULES: &[Rule] = &[
         "encryption of intermediate data is not built: it would lie in the clear",
     ),
     rm(
-        "yarn.webapp.filter-entity-list-by-user",
-        True,
-        "is not built yet: everybody would see everybody's applications; write false to start without it",
-    ),
-    rm(
         "yarn.resourcemanager.application-https.policy",
         Not(&["NONE"]),
         "HTTPS to ApplicationMasters is not built; write NONE",
@@ -126,17 +116,6 @@ pub(crate) const RULES: &[Rule] = &[
         Not(&["file"]),
         "only file is built: queues are read from capacity-scheduler.xml",
     ),
-    Rule {
-        details: &[
-            "yarn.resourcemanager.scheduler.monitor.",
-            "yarn.resourcemanager.monitor.",
-        ],
-        ..rm(
-            "yarn.resourcemanager.scheduler.monitor.enable",
-            True,
-            "preemption and the other scheduling monitors are not built yet: queues would not get their share back; write false to start without them",
-        )
-    },
     Rule {
         details: &["yarn.resourcemanager.reservation-system."],
         ..rm(

@@ -143,11 +143,6 @@ pub(crate) const RULES: &[Rule] = &[
             "logs are not watched yet: a container may write without limit",
         )
     },
-    rm(
-        "yarn.admin.acl",
-        Not(&["*"]),
-        "access control lists are not enforced yet: everybody may call rmadmin",
-    ),
 ];
 
 /// All warnings for `daemon`.

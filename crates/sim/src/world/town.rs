@@ -276,7 +276,11 @@ impl World {
             }
         } else {
             let priority = i32::try_from(self.rng.between(0, 5)).unwrap_or(0);
-            ClientRequest::SetPriority { app, priority }
+            ClientRequest::SetPriority {
+                app,
+                priority,
+                caller: None,
+            }
         };
         self.send(Message::Event(Event::Client { call, request }));
     }

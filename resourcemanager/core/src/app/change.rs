@@ -8,6 +8,7 @@ use super::App;
 use crate::{
     attempt::Ending,
     effect::{Action, Effect, Record},
+    event::Who,
     liveness::Watched,
     reject::{Reject, RejectKind},
     rm::Rm,
@@ -77,6 +78,7 @@ impl Rm {
         &mut self,
         id: ApplicationId,
         priority: i32,
+        caller: Option<&Who>,
         out: &mut Vec<Effect>,
     ) -> Result<(i32, Option<u64>), Reject> {
         let (idx, stage) = self.stage(id, "update priority of")?;
@@ -88,6 +90,10 @@ impl Rm {
                 format!("Application in {state} state cannot update priority."),
             )),
             Stage::Live => {
+                let queue = self.sched.queue_of(idx).unwrap_or_default();
+                let caller = caller.map(Who::caller);
+                let asked = Some(priority);
+                let priority = self.sched.checked_priority(id, &queue, asked, caller)?;
                 let priority = self.sched.set_priority(idx, priority);
                 if let Some(app) = self.apps.get_mut(&idx) {
                     app.priority = priority;

@@ -13,12 +13,12 @@ use crate::{
     event::{CallId, ClientRequest, SignalCommand, Submission},
     reject::{Reject, RejectKind},
     rm::Rm,
-    sched::{AppIdx, Submitted},
+    sched::AppIdx,
     store::After,
 };
 
 /// The queue that a client means: without a name, `default`.
-fn queue_name(asked: &str) -> &str {
+pub(super) fn queue_name(asked: &str) -> &str {
     let name = asked.trim();
     if name.is_empty() { "default" } else { name }
 }
@@ -55,12 +55,14 @@ impl Rm {
                 Ok(seq) => (Some(seq), Ok(Reply::Done)),
                 Err(reject) => (None, Err(reject)),
             },
-            ClientRequest::SetPriority { app, priority } => {
-                match self.set_priority(app, priority, out) {
-                    Ok((now, seq)) => (seq, Ok(Reply::Priority(now))),
-                    Err(reject) => (None, Err(reject)),
-                }
-            }
+            ClientRequest::SetPriority {
+                app,
+                priority,
+                caller,
+            } => match self.set_priority(app, priority, caller.as_ref(), out) {
+                Ok((now, seq)) => (seq, Ok(Reply::Priority(now))),
+                Err(reject) => (None, Err(reject)),
+            },
             ClientRequest::SetExpiry {
                 app,
                 expiry_wall_ms,
@@ -111,6 +113,7 @@ impl Rm {
             ));
         }
         let idx = AppIdx(self.next_app);
+        let placed = self.place_submission(&mut submission)?;
         if !submission.unmanaged {
             let queue = queue_name(&submission.queue);
             let size = submission.am_resource;
@@ -120,9 +123,10 @@ impl Rm {
             submission.am_resource = size;
             submission.am_label = Some(self.sched.label_name(label).to_string());
         }
+        self.check_submitter(&mut submission, placed)?;
         self.next_app += 1;
         let seq = self.store.push(After::AppSaved(id));
-        let app = self.new_app(submission, seq);
+        let app = self.new_app(submission, placed, seq);
         self.app_by_id.insert(id, idx);
         self.apps.insert(idx, app);
         let record = Record::AppSubmitted { app: id };
@@ -130,7 +134,7 @@ impl Rm {
         Ok(Some(seq))
     }
 
-    fn new_app(&self, submission: Submission, saved_seq: u64) -> App {
+    fn new_app(&self, submission: Submission, placed: bool, saved_seq: u64) -> App {
         let asked = submission.max_attempts;
         let max_attempts = if asked == 0 {
             self.conf.am_max_attempts
@@ -148,6 +152,7 @@ impl Rm {
             max_attempts,
             scheduled: false,
             queue: path.to_owned(),
+            placed,
             priority: submission.priority.unwrap_or(0).max(0),
             saved_seq,
             end_seq: 0,
@@ -159,6 +164,9 @@ impl Rm {
             resource_millis: Resource::ZERO,
             ran_nodes: BTreeSet::new(),
             preempted_containers: 0,
+            preempted_masters: 0,
+            preempted: Resource::ZERO,
+            preempted_millis: Resource::ZERO,
             am_failed_hosts: BTreeSet::new(),
             node_updates: BTreeSet::new(),
             submission,
@@ -176,13 +184,10 @@ impl Rm {
         if !app.step(AppEvent::Saved) {
             return;
         }
-        let submitted = Submitted {
-            id,
-            queue: queue_name(&app.submission.queue).to_owned(),
-            user: app.submission.user.clone(),
-            priority: app.submission.priority,
-        };
-        let priority = match self.sched.submit(idx, &submitted) {
+        let app = app.clone();
+        let taken = self.ready(&app);
+        let taken = taken.and_then(|submitted| self.sched.submit(idx, &submitted));
+        let priority = match taken {
             Ok(priority) => priority,
             Err(reject) => {
                 self.end_app(
@@ -195,6 +200,9 @@ impl Rm {
                 return;
             }
         };
+        let Some(app) = self.apps.get_mut(&idx) else {
+            return;
+        };
         app.scheduled = true;
         app.step(AppEvent::Accepted);
         app.priority = priority;
@@ -202,6 +210,9 @@ impl Rm {
             app.queue = path.to_string();
         }
         self.start_lifetime(idx);
+        if let Some(app) = self.apps.get(&idx) {
+            self.counters.count(&app.queue, |c| c.apps_submitted += 1);
+        }
         self.start_attempt(idx, out);
     }
 

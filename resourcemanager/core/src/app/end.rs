@@ -184,6 +184,12 @@ impl Rm {
             }
         }
         if app.scheduled {
+            let state = app.state;
+            self.counters.count(&app.queue, |c| match state {
+                AppState::Failed => c.apps_failed += 1,
+                AppState::Killed => c.apps_killed += 1,
+                _ => c.apps_completed += 1,
+            });
             self.sched.remove_app(idx);
         }
         self.deadlines.remove(Watched::Lifetime(id));

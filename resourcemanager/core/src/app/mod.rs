@@ -5,6 +5,7 @@
 mod change;
 mod client;
 mod end;
+mod placement;
 mod state;
 mod text;
 
@@ -41,6 +42,8 @@ pub struct App {
     pub scheduled: bool,
     /// Full path of its queue; as the client wrote it until it was accepted.
     pub queue: String,
+    /// A placement rule chose its queue.
+    pub placed: bool,
     /// Its priority.
     pub priority: i32,
     /// Record of its submission.
@@ -59,8 +62,14 @@ pub struct App {
     pub resource_millis: Resource,
     /// Nodes that may have directories or containers of it.
     pub ran_nodes: BTreeSet<NodeIdx>,
-    /// Containers taken from it by preemption.
+    /// Containers taken from it by preemption, ApplicationMasters' not counted.
     pub preempted_containers: u32,
+    /// ApplicationMasters taken from it by preemption.
+    pub preempted_masters: u32,
+    /// Sizes of all that preemption took.
+    pub preempted: Resource,
+    /// Amount × milliseconds of what preemption took.
+    pub preempted_millis: Resource,
     /// Hosts that failed an ApplicationMaster of it (`SimpleBlacklistManager`).
     pub am_failed_hosts: BTreeSet<Arc<str>>,
     /// Nodes whose change it has not been told of.

@@ -498,6 +498,8 @@ impl Rm {
         let preempting = preempting.into_iter();
         let preempting = preempting.filter(|id| self.containers.contains_key(id));
         let preempting: Vec<ContainerId> = preempting.collect();
+        let sizes = preempting.iter().filter_map(|id| self.containers.get(id));
+        let asked_back = sizes.fold(yarn_types::Resource::ZERO, |sum, c| sum.plus(c.resource));
         let mut nm_tokens = Vec::new();
         let mut grants = Vec::new();
         for container in granted {
@@ -519,6 +521,7 @@ impl Rm {
             num_cluster_nodes: i32::try_from(self.sched.num_cluster_nodes()).unwrap_or(i32::MAX),
             updated_nodes: updated_nodes.collect(),
             preempting,
+            preempting_units: self.sched.in_smallest_containers(asked_back),
             update_errors: Vec::new(),
             application_priority,
         })

@@ -86,6 +86,10 @@ impl Rm {
             },
         );
         self.by_account.insert(granted.container, id);
+        if let Some(app) = self.apps.get(&granted.app) {
+            self.counters
+                .count(&app.queue, |c| c.containers_allocated += 1);
+        }
         let node = &mut self.nodes[granted.node.at()];
         node.containers.insert(id);
         out.push(Effect::now(Action::Note(Note::Granted {
@@ -196,8 +200,22 @@ impl Rm {
             return true;
         };
         app.resource_millis = app.resource_millis.plus(container.resource.times(lived_ms));
+        self.counters
+            .count(&app.queue, |c| c.containers_released += 1);
         if ended.cause == EndCause::Preempted {
-            app.preempted_containers += 1;
+            let taken = container.resource;
+            app.preempted = app.preempted.plus(taken);
+            app.preempted_millis = app.preempted_millis.plus(taken.times(lived_ms));
+            self.counters.count(&app.queue, |c| {
+                c.containers_preempted += 1;
+                c.preempted = c.preempted.plus(taken);
+                c.preempted_millis = c.preempted_millis.plus(taken.times(lived_ms));
+            });
+            if container.is_am {
+                app.preempted_masters += 1;
+            } else {
+                app.preempted_containers += 1;
+            }
         }
         let node_idx = container.node;
         if container.is_am {

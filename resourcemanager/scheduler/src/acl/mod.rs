@@ -19,7 +19,7 @@ pub struct Caller<'a> {
 
 /// `users groups`, both comma lists; `*` for all; a blank for none
 /// (`org.apache.hadoop.security.authorize.AccessControlList`).
-#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct AccessList {
     all: bool,
     users: Vec<String>,
@@ -149,7 +149,7 @@ pub enum AppAccess {
 
 /// The lists that its submitter gave an application. One that is absent admits nobody else
 /// (`YarnConfiguration.DEFAULT_YARN_APP_ACL` is a blank).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct AppAcls {
     /// `VIEW_APP`.
     pub view: AccessList,

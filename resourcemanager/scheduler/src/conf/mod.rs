@@ -23,11 +23,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use yarn_types::{Lookup, Resource, ResourceTypes};
 
 pub use crate::num::Calculator;
+use crate::placement::{RawRules, WorkflowPriorities};
 pub use cluster::{
     ClusterConf, IntraOrder, IntraPreemption, MultiNodePolicy, Pacing, PreemptionConf,
 };
 pub use load::LoadContext;
 pub use problem::ConfProblem;
+pub use template::Templates;
 pub use types::{
     AccessibleLabels, AutoCreate, CapacityKind, CapacityVector, ConfiguredState, LabelConf,
     LaneCapacity, LeafOrder, Lifetimes, ParentOrder, QueueConf,
@@ -69,6 +71,10 @@ pub struct SchedConf {
     pub max_application_priority: i32,
     /// `yarn.node-labels.enabled`.
     pub labels_enabled: bool,
+    /// Placement rules as written; the text of their file is the shell's to add.
+    pub rules: RawRules,
+    /// Priorities by workflow.
+    pub workflow: WorkflowPriorities,
 }
 
 impl SchedConf {
@@ -101,6 +107,10 @@ impl SchedConf {
             }
         };
         let labels = conf.get("yarn.node-labels.enabled");
+        let workflow = WorkflowPriorities::parse(conf).map_err(|problem| {
+            let value = conf.get(problem.key);
+            vec![ConfProblem::new(problem.key, value, problem.message)]
+        })?;
         Ok(Self {
             max_application_priority: queues.cluster.max_application_priority.max(0),
             labels_enabled: labels.as_deref().and_then(number::boolean) == Some(true),
@@ -108,6 +118,8 @@ impl SchedConf {
             types,
             calculator,
             queues,
+            rules: RawRules::read(conf),
+            workflow,
         })
     }
 }

@@ -15,7 +15,7 @@ mod workflow;
 pub use names::QueueNames;
 pub use rule::{Action, Fallback, Matcher, Rule};
 pub use tag::TagPlacement;
-pub use workflow::{WORKFLOW_TAG_PREFIX, WorkflowPriorities};
+pub use workflow::{WORKFLOW_MAPPINGS, WORKFLOW_OVERRIDE, WORKFLOW_TAG_PREFIX, WorkflowPriorities};
 
 use rule::Outcome;
 use target::normalize;

@@ -83,13 +83,13 @@ impl Sched {
         let refuse = |text: String| Err(Reject::new(RejectKind::Yarn, text));
         let (id, user, name) = (submission.id, &submission.user, submission.queue.trim());
         let Some(idx) = self.tree.find(name) else {
-            let what = if self.tree.is_ambiguous(name) {
-                "ambiguous"
+            let (what, hint) = if self.tree.is_ambiguous(name) {
+                ("ambiguous", " please use full queue path instead.")
             } else {
-                "unknown"
+                ("unknown", "")
             };
             return refuse(format!(
-                "Application {id} submitted by user {user} to {what} queue: {name}"
+                "Application {id} submitted by user {user} to {what} queue: {name}{hint}"
             ));
         };
         let queue = self.tree.get(idx);

@@ -26,7 +26,9 @@ mod reload;
 mod report;
 mod resize;
 mod shares;
+mod show;
 mod state;
+mod submission;
 mod tree;
 mod users;
 mod validate;
@@ -39,6 +41,7 @@ use crate::{
     capacity::Warning,
     conf::{Pacing, SchedConf},
     num::Calculator,
+    placement::Rules,
     preempt::Monitor,
 };
 
@@ -50,6 +53,8 @@ pub use report::{
     AppFigures, AppUsage, ContainerFigures, EntryBytes, LabelFigures, NodeFigures, QueueFigures,
     QueueUsage, UserFigures,
 };
+pub use show::{AppShare, UserShare, UserShown};
+pub use submission::denied;
 pub use validate::RawAsk;
 
 use app::App;
@@ -62,6 +67,8 @@ use tree::Tree;
 #[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Sched {
     conf: SchedConf,
+    /// Where applications go, checked against the queues.
+    rules: Rules,
     labels: Labels,
     nodes: Nodes,
     tree: Tree,

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     conf::{ConfiguredState, QueueConf, QueuesConf, SchedConf},
+    placement::Rules,
     preempt::Monitor,
     reject::{Reject, RejectKind},
 };
@@ -30,6 +31,7 @@ impl Sched {
         let queues = conf.queues.clone();
         let mut sched = Self {
             conf,
+            rules: Rules::default(),
             labels: Labels::default(),
             nodes: Nodes::default(),
             tree: Tree::default(),
@@ -57,6 +59,8 @@ impl Sched {
             merged.is_ok(),
             "the configuration was validated: {merged:?}"
         );
+        // wrong rules were refused before (`placement_problems`)
+        sched.rules = Rules::parse(&sched.conf.rules, &sched).unwrap_or_default();
         sched.cluster_changed();
         sched
     }
@@ -80,13 +84,16 @@ impl Sched {
         // merging changes nothing but the tree
         let before = self.tree.clone();
         let types = std::mem::replace(&mut self.conf.types, types);
-        if let Err(e) = self.merge(&queues, &old) {
+        let merged = self.merge(&queues, &old);
+        if let Err(e) = merged.and_then(|()| self.take_rules(&conf.rules)) {
             self.tree = before;
             self.conf.types = types;
             return Err(refused(e));
         }
         self.conf.max_application_priority = conf.max_application_priority;
         self.conf.queues = queues;
+        self.conf.rules = conf.rules;
+        self.conf.workflow = conf.workflow;
         let leaf = |(idx, q): (QueueIdx, &Queue)| (!q.is_parent()).then_some(idx);
         let leaves: Vec<QueueIdx> = self.tree.iter().filter_map(leaf).collect();
         for idx in leaves {

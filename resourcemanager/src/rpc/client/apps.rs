@@ -4,9 +4,11 @@
 
 use std::sync::Arc;
 
-use hadoop_ipc::server::{Caller, RemoteException};
+use hadoop_ipc::server::RemoteException;
 use rm_core::{
     Rm,
+    acl::{AppAccess, QueueAcl},
+    event::Who,
     view::{AppReport, View},
 };
 use yarn_proto::{
@@ -22,22 +24,24 @@ use yarn_proto::{
 };
 use yarn_types::ApplicationId;
 
-use super::super::{Context, Incoming, convert, errors, read, view};
+use super::super::{Context, Incoming, convert, errors, guard};
 use super::reports;
+use crate::acls::QueueLists;
 
 pub(super) fn application(context: &Arc<Context>, incoming: Incoming) {
-    let make = |caller: &Caller, m: GetApplicationReportRequestProto| {
-        let app = convert::app_id(m.application_id.as_ref())?;
-        Ok((app, caller.user.clone()))
-    };
-    read(context, incoming, make, |context, rm, (app, viewer)| {
+    let make = |m: GetApplicationReportRequestProto| convert::app_id(m.application_id.as_ref());
+    guard::read(context, incoming, make, |context, rm, who, app| {
         let report = rm.app(app).ok_or_else(|| {
             errors::application_not_found(format!(
                 "Application with id '{app}' doesn't exist in RM. Please check that the job submission was successful."
             ))
         })?;
         Ok(GetApplicationReportResponseProto {
-            application_report: Some(reports::app(context, &report, &viewer)),
+            application_report: Some(if context.acls.may_now(rm, who, AppAccess::View, &report) {
+                reports::app(context, &report, &who.user)
+            } else {
+                reports::hidden(context, &report)
+            }),
         })
     });
 }
@@ -48,12 +52,30 @@ fn known(rm: &Rm, app: ApplicationId) -> Result<AppReport, RemoteException> {
     })
 }
 
+/// Refuses those who may not see an application, in Hadoop's words.
+fn visible(
+    context: &Context,
+    rm: &Rm,
+    who: &Who,
+    app: &AppReport,
+    what: impl FnOnce() -> String,
+) -> Result<(), RemoteException> {
+    if context.acls.may_now(rm, who, AppAccess::View, app) {
+        return Ok(());
+    }
+    let (user, what) = (&who.user, what());
+    Err(errors::yarn(format!(
+        "User {user} does not have privilege to see this {what}"
+    )))
+}
+
 pub(super) fn attempt(context: &Arc<Context>, incoming: Incoming) {
-    let make = |_: &Caller, m: GetApplicationAttemptReportRequestProto| {
+    let make = |m: GetApplicationAttemptReportRequestProto| {
         convert::attempt_id(m.application_attempt_id.as_ref())
     };
-    read(context, incoming, make, |context, rm, id| {
+    guard::read(context, incoming, make, |context, rm, who, id| {
         let app = known(rm, id.app)?;
+        visible(context, rm, who, &app, || format!("attempt {id}"))?;
         let attempt = rm.attempt(id).ok_or_else(|| {
             errors::attempt_not_found(format!(
                 "ApplicationAttempt with id '{id}' doesn't exist in RM."
@@ -66,11 +88,10 @@ pub(super) fn attempt(context: &Arc<Context>, incoming: Incoming) {
 }
 
 pub(super) fn attempts(context: &Arc<Context>, incoming: Incoming) {
-    let make = |_: &Caller, m: GetApplicationAttemptsRequestProto| {
-        convert::app_id(m.application_id.as_ref())
-    };
-    read(context, incoming, make, |context, rm, id| {
+    let make = |m: GetApplicationAttemptsRequestProto| convert::app_id(m.application_id.as_ref());
+    guard::read(context, incoming, make, |context, rm, who, id| {
         let app = known(rm, id)?;
+        visible(context, rm, who, &app, || format!("application {id}"))?;
         let attempts = rm.attempts(id).unwrap_or_default();
         let attempts = attempts.iter().map(|a| reports::attempt(context, &app, a));
         Ok(GetApplicationAttemptsResponseProto {
@@ -80,11 +101,10 @@ pub(super) fn attempts(context: &Arc<Context>, incoming: Incoming) {
 }
 
 pub(super) fn container(context: &Arc<Context>, incoming: Incoming) {
-    let make = |_: &Caller, m: GetContainerReportRequestProto| {
-        convert::container_id(m.container_id.as_ref())
-    };
-    read(context, incoming, make, |context, rm, id| {
-        known(rm, id.app())?;
+    let make = |m: GetContainerReportRequestProto| convert::container_id(m.container_id.as_ref());
+    guard::read(context, incoming, make, |context, rm, who, id| {
+        let app = known(rm, id.app())?;
+        visible(context, rm, who, &app, || format!("application {}", app.id))?;
         let container = rm.container(id).ok_or_else(|| {
             errors::container_not_found(format!("Container with id '{id}' doesn't exist in RM."))
         })?;
@@ -95,11 +115,11 @@ pub(super) fn container(context: &Arc<Context>, incoming: Incoming) {
 }
 
 pub(super) fn containers(context: &Arc<Context>, incoming: Incoming) {
-    let make = |_: &Caller, m: GetContainersRequestProto| {
-        convert::attempt_id(m.application_attempt_id.as_ref())
-    };
-    read(context, incoming, make, |context, rm, id| {
-        known(rm, id.app)?;
+    let make =
+        |m: GetContainersRequestProto| convert::attempt_id(m.application_attempt_id.as_ref());
+    guard::read(context, incoming, make, |context, rm, who, id| {
+        let app = known(rm, id.app)?;
+        visible(context, rm, who, &app, || format!("application {}", app.id))?;
         let containers = rm.containers(id).ok_or_else(|| {
             errors::attempt_not_found(format!(
                 "ApplicationAttempt with id '{id}' doesn't exist in RM."
@@ -113,14 +133,26 @@ pub(super) fn containers(context: &Arc<Context>, incoming: Incoming) {
 }
 
 pub(super) fn applications(context: &Arc<Context>, incoming: Incoming) {
-    view(context, incoming, |context, view: &View, caller, m| {
-        let filter = Filter::new(m, &caller.user)?;
+    guard::view(context, incoming, |context, view: &View, who, m| {
+        let filter = Filter::new(m, &who.user)?;
+        let lists = QueueLists::of(view.queues.iter().map(|q| &**q));
+        let may = |app: &AppReport| {
+            let list = QueueAcl::AdministerQueue;
+            let administers = |queue: &str| lists.allows(list, queue, who);
+            context.acls.may(who, AppAccess::View, app, administers)
+        };
         let apps = view.apps.iter().filter(|app| filter.takes(app));
-        let apps = apps.take(filter.limit);
+        let apps = apps.map(|app| (app, may(app)));
+        let apps = apps.filter(|(_, may)| *may || !filter.viewable);
+        let report = |(app, may): (&Arc<AppReport>, bool)| {
+            if may {
+                reports::app(context, app, &who.user)
+            } else {
+                reports::hidden(context, app)
+            }
+        };
         Ok(GetApplicationsResponseProto {
-            applications: apps
-                .map(|app| reports::app(context, app, &caller.user))
-                .collect(),
+            applications: apps.take(filter.limit).map(report).collect(),
         })
     });
 }
@@ -133,6 +165,8 @@ struct Filter {
     tags: Vec<String>,
     limit: usize,
     own: Option<String>,
+    /// Only those that the caller may see.
+    viewable: bool,
 }
 
 /// Whether `value` lies between the bounds given.
@@ -152,6 +186,7 @@ impl Filter {
             types: lower(&request.application_types),
             tags: lower(&request.application_tags),
             limit: usize::try_from(request.limit.unwrap_or(i64::MAX)).unwrap_or(usize::MAX),
+            viewable: request.scope() == ApplicationsRequestScopeProto::Viewable,
             own: (request.scope() == ApplicationsRequestScopeProto::Own).then(|| user.to_owned()),
             request,
         })

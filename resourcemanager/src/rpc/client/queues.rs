@@ -4,7 +4,11 @@
 
 use std::sync::Arc;
 
-use rm_core::view::{AppReport, QueueReport, View};
+use rm_core::{
+    acl::{AppAccess, QueueAcl},
+    event::Who,
+    view::{AppReport, QueueReport, QueueUsage, View},
+};
 use yarn_proto::{
     convert::{queue_state_proto, resource_proto},
     yarn::{
@@ -13,17 +17,18 @@ use yarn_proto::{
         QueueConfigurationsProto, QueueInfoProto, QueueStatisticsProto, QueueUserAclInfoProto,
     },
 };
-use yarn_types::{ApplicationState, Resource};
+use yarn_types::ApplicationState;
 
-use super::super::{Context, Incoming, view};
+use super::super::{Context, Incoming, guard};
 use super::reports;
+use crate::acls::QueueLists;
 
 /// An unknown queue is answered without a queue, as Hadoop does; the CLI has its own words for it.
 pub(super) fn queue(context: &Arc<Context>, incoming: Incoming) {
-    view(
+    guard::view(
         context,
         incoming,
-        |context, view: &View, caller, m: GetQueueInfoRequestProto| {
+        |context, view: &View, who, m: GetQueueInfoRequestProto| {
             let name = m.queue_name();
             let queue = view.queues.iter().find(|q| q.path == name);
             let queue = queue.or_else(|| view.queues.iter().find(|q| q.name == name));
@@ -35,7 +40,8 @@ pub(super) fn queue(context: &Arc<Context>, incoming: Incoming) {
             let ask = Ask {
                 context,
                 view,
-                viewer: &caller.user,
+                viewer: who,
+                lists: QueueLists::of(view.queues.iter().map(|q| &**q)),
             };
             let info = queue.map(|queue| {
                 let mut info = ask.info(queue, depth);
@@ -60,7 +66,14 @@ enum Depth {
 struct Ask<'a> {
     context: &'a Context,
     view: &'a View,
-    viewer: &'a str,
+    viewer: &'a Who,
+    lists: QueueLists,
+}
+
+/// The queue in the default partition.
+fn default_usage(queue: &QueueReport) -> QueueUsage {
+    let first = queue.partitions.first();
+    first.map(|p| p.usage).unwrap_or_default()
 }
 
 fn inside(path: &str, queue: &QueueReport) -> bool {
@@ -77,7 +90,11 @@ impl Ask<'_> {
     /// The scheduler knows only those that have not ended.
     fn applications(&self, queue: &QueueReport) -> Vec<yarn_proto::yarn::ApplicationReportProto> {
         let live = self.apps(queue).filter(|app| !app.state.is_final());
-        live.map(|app| reports::app(self.context, app, self.viewer))
+        let administers =
+            |queue: &str| (self.lists).allows(QueueAcl::AdministerQueue, queue, self.viewer);
+        let acls = &self.context.acls;
+        let seen = live.filter(|app| acls.may(self.viewer, AppAccess::View, app, administers));
+        seen.map(|app| reports::app(self.context, app, &self.viewer.user))
             .collect()
     }
 
@@ -98,41 +115,43 @@ impl Ask<'_> {
             current_capacity: Some(queue.used_capacity),
             state: Some(queue_state_proto(queue.state)),
             child_queues: children.map(|q| self.info(q, below)).collect(),
-            accessible_node_labels: vec!["*".to_owned()],
-            default_node_label_expression: Some(String::new()),
+            accessible_node_labels: queue.accessible_labels.clone(),
+            default_node_label_expression: Some(queue.default_label.clone().unwrap_or_default()),
             queue_statistics: Some(self.statistics(queue)),
-            // No preemption monitor runs, so Hadoop reports every queue as not preemptable.
-            preemption_disabled: Some(true),
-            intra_queue_preemption_disabled: Some(true),
-            queue_configurations_map: vec![QueueConfigurationsMapProto {
-                partition_name: String::new(),
-                queue_configurations: Some(self.configurations(queue)),
-            }],
-            // Capacity by weight is not built yet: Hadoop's value for "not weighted".
-            weight: Some(-1.0),
-            max_parallel_apps: Some(i32::MAX),
+            preemption_disabled: Some(queue.settings.preemption_disabled),
+            intra_queue_preemption_disabled: Some(queue.settings.intra_preemption_disabled),
+            queue_configurations_map: queue
+                .partitions
+                .iter()
+                .map(|p| QueueConfigurationsMapProto {
+                    partition_name: p.label.to_string(),
+                    queue_configurations: Some(self.configurations(queue, &p.usage)),
+                })
+                .collect(),
+            weight: Some(queue.partitions.first().map_or(-1.0, |p| p.usage.weight)),
+            max_parallel_apps: Some(queue.settings.max_parallel_apps),
             scheduler_type: Some("CapacityScheduler".to_owned()),
             ..Default::default()
         }
     }
 
-    fn configurations(&self, queue: &QueueReport) -> QueueConfigurationsProto {
+    fn configurations(&self, queue: &QueueReport, usage: &QueueUsage) -> QueueConfigurationsProto {
         let resource = |r| Some(resource_proto(r, &self.context.types));
-        let am_share = if queue.maximum.memory_mb() > 0 {
-            queue.am_limit.memory_mb() as f32 / queue.maximum.memory_mb() as f32
-        } else {
-            0.0
-        };
         QueueConfigurationsProto {
-            capacity: Some(queue.capacity),
-            absolute_capacity: Some(queue.absolute_capacity),
-            max_capacity: Some(queue.maximum_capacity),
-            absolute_max_capacity: Some(queue.absolute_maximum_capacity),
-            max_am_percentage: Some(am_share),
-            effective_min_capacity: resource(queue.guaranteed),
-            effective_max_capacity: resource(queue.maximum),
-            configured_min_capacity: resource(Resource::ZERO),
-            configured_max_capacity: resource(Resource::ZERO),
+            capacity: Some(usage.capacity),
+            absolute_capacity: Some(usage.abs_capacity),
+            max_capacity: Some(usage.max_capacity),
+            absolute_max_capacity: Some(usage.abs_max_capacity),
+            // Hadoop knows it of leaves alone.
+            max_am_percentage: Some(if queue.is_leaf {
+                usage.max_am_percent
+            } else {
+                0.0
+            }),
+            effective_min_capacity: resource(usage.effective_min),
+            effective_max_capacity: resource(usage.effective_max),
+            configured_min_capacity: resource(usage.configured_min),
+            configured_max_capacity: resource(usage.configured_max),
         }
     }
 
@@ -142,15 +161,11 @@ impl Ask<'_> {
             Some(i64::try_from(n).unwrap_or(i64::MAX))
         };
         let state = |state: ApplicationState| count(&move |app: &AppReport| app.state == state);
-        let mut users: Vec<&str> = self
-            .apps(queue)
-            .filter(|app| app.pending_containers > 0)
-            .map(|app| &*app.user)
-            .collect();
-        users.sort_unstable();
-        users.dedup();
-        let available = queue.maximum.minus(queue.used).at_least_zero();
-        let pending: u32 = self.apps(queue).map(|app| app.pending_containers).sum();
+        // What the guarantee leaves (`CSQueueUtils.getMaxAvailableResourceToQueue`).
+        let available = queue.guaranteed.minus(queue.used).at_least_zero();
+        let reserved = default_usage(queue).reserved;
+        let allocated = queue.used.minus(reserved);
+        let containers = queue.containers.saturating_sub(queue.reserved_containers);
         QueueStatisticsProto {
             num_apps_submitted: count(&|_| true),
             num_apps_running: state(ApplicationState::Running),
@@ -160,35 +175,40 @@ impl Ask<'_> {
             num_apps_completed: state(ApplicationState::Finished),
             num_apps_killed: state(ApplicationState::Killed),
             num_apps_failed: state(ApplicationState::Failed),
-            num_active_users: Some(i64::try_from(users.len()).unwrap_or(i64::MAX)),
+            num_active_users: Some(i64::from(queue.active_users)),
             available_memory_mb: Some(available.memory_mb()),
-            allocated_memory_mb: Some(queue.used.memory_mb()),
+            allocated_memory_mb: Some(allocated.memory_mb()),
             pending_memory_mb: Some(queue.pending.memory_mb()),
-            reserved_memory_mb: Some(0),
+            reserved_memory_mb: Some(reserved.memory_mb()),
             available_v_cores: Some(available.vcores()),
-            allocated_v_cores: Some(queue.used.vcores()),
+            allocated_v_cores: Some(allocated.vcores()),
             pending_v_cores: Some(queue.pending.vcores()),
-            reserved_v_cores: Some(0),
-            allocated_containers: Some(i64::from(queue.containers)),
-            pending_containers: Some(i64::from(pending)),
-            reserved_containers: Some(0),
+            reserved_v_cores: Some(reserved.vcores()),
+            allocated_containers: Some(i64::from(containers)),
+            pending_containers: Some(i64::from(queue.pending_containers)),
+            reserved_containers: Some(i64::from(queue.reserved_containers)),
         }
     }
 }
 
-/// ACLs are off (turning them on is refused at start), so everyone may do everything.
+/// What the caller may do in each queue (`CSQueue.getQueueUserAclInfo`), whatever
+/// `yarn.acl.enable` says.
 pub(super) fn user_acls(context: &Arc<Context>, incoming: Incoming) {
-    view(
+    guard::view_with_groups(
         context,
         incoming,
-        |_, view: &View, _, _: GetQueueUserAclsInfoRequestProto| {
-            let acls = vec![
-                QueueAclProto::QaclSubmitApplications as i32,
-                QueueAclProto::QaclAdministerQueue as i32,
-            ];
-            let info = |queue: &Arc<QueueReport>| QueueUserAclInfoProto {
-                queue_name: Some(queue.name.clone()),
-                user_acls: acls.clone(),
+        |_, view: &View, who, _: GetQueueUserAclsInfoRequestProto| {
+            let lists = QueueLists::of(view.queues.iter().map(|q| &**q));
+            let may = |acl, queue: &QueueReport| lists.allows(acl, &queue.path, who);
+            let info = |queue: &Arc<QueueReport>| {
+                let submits = may(QueueAcl::SubmitApplications, queue)
+                    .then_some(QueueAclProto::QaclSubmitApplications as i32);
+                let administers = may(QueueAcl::AdministerQueue, queue)
+                    .then_some(QueueAclProto::QaclAdministerQueue as i32);
+                QueueUserAclInfoProto {
+                    queue_name: Some(queue.name.clone()),
+                    user_acls: submits.into_iter().chain(administers).collect(),
+                }
             };
             Ok(GetQueueUserAclsInfoResponseProto {
                 queue_user_acls: view.queues.iter().map(info).collect(),

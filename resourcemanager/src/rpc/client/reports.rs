@@ -20,7 +20,11 @@ use yarn_types::{
     ResourceTypes,
 };
 
-use super::super::{Context, convert};
+use super::{
+    super::{Context, convert},
+    change::expiry_time,
+};
+use crate::driver::wall_ms;
 
 /// What Hadoop writes for an unknown host or URL.
 const UNAVAILABLE: &str = "N/A";
@@ -145,10 +149,40 @@ pub fn app(context: &Context, app: &AppReport, viewer: &str) -> ApplicationRepor
         } else {
             label(app.am_label.as_deref(), DEFAULT_PARTITION)
         }),
-        app_timeouts: vec![no_lifetime()],
+        app_timeouts: vec![lifetime(app)],
         launch_time: Some(app.launched_wall_ms),
         submit_time: Some(app.submitted_wall_ms),
         rm_cluster_id: context.cluster_id.clone(),
+    }
+}
+
+/// An application for somebody who may not see it (`RMAppImpl.createAndGetApplicationReport`).
+pub fn hidden(context: &Context, report: &AppReport) -> ApplicationReportProto {
+    let none = || Some(UNAVAILABLE.to_owned());
+    let nothing = || Some(resource_proto(Resource::new(-1, -1), &context.types));
+    ApplicationReportProto {
+        host: none(),
+        rpc_port: Some(-1),
+        client_to_am_token: None,
+        tracking_url: none(),
+        original_tracking_url: none(),
+        diagnostics: none(),
+        app_resource_usage: Some(ApplicationResourceUsageReportProto {
+            num_used_containers: Some(-1),
+            num_reserved_containers: Some(-1),
+            used_resources: nothing(),
+            reserved_resources: nothing(),
+            needed_resources: nothing(),
+            ..Default::default()
+        }),
+        current_application_attempt_id: Some(yarn_proto::yarn::ApplicationAttemptIdProto {
+            application_id: Some(app_id_proto(report.id)),
+            attempt_id: Some(-1),
+        }),
+        progress: Some(0.0),
+        am_rm_token: None,
+        log_aggregation_status: None,
+        ..app(context, report, "")
     }
 }
 
@@ -165,14 +199,18 @@ fn label(expression: Option<&str>, unset: &str) -> String {
     .to_owned()
 }
 
-fn no_lifetime() -> AppTimeoutsMapProto {
+fn lifetime(app: &AppReport) -> AppTimeoutsMapProto {
     let lifetime = ApplicationTimeoutTypeProto::AppTimeoutLifetime as i32;
+    let left_s = app.expires_wall_ms.map(|at| match app.state.is_final() {
+        true => 0,
+        false => (at - wall_ms()).max(0) / 1000,
+    });
     AppTimeoutsMapProto {
         application_timeout_type: Some(lifetime),
         application_timeout: Some(ApplicationTimeoutProto {
             application_timeout_type: lifetime,
-            expire_time: Some("UNLIMITED".to_owned()),
-            remaining_time: Some(-1),
+            expire_time: Some(expiry_time(app.expires_wall_ms)),
+            remaining_time: Some(left_s.unwrap_or(-1)),
         }),
     }
 }
@@ -183,7 +221,7 @@ fn usage(app: &AppReport, types: &ResourceTypes) -> ApplicationResourceUsageRepo
     let live = app.current_attempt.is_some() && !app.state.is_final();
     let nothing = Resource::new(-1, -1);
     let (used, reserved) = if live {
-        (app.used, Resource::ZERO)
+        (app.used, app.reserved)
     } else {
         (nothing, nothing)
     };
@@ -191,7 +229,7 @@ fn usage(app: &AppReport, types: &ResourceTypes) -> ApplicationResourceUsageRepo
     let needed = if live { used.plus(reserved) } else { nothing };
     ApplicationResourceUsageReportProto {
         num_used_containers: Some(containers(app.used_containers)),
-        num_reserved_containers: Some(containers(0)),
+        num_reserved_containers: Some(containers(app.reserved_containers)),
         used_resources: Some(resource_proto(used, types)),
         reserved_resources: Some(resource_proto(reserved, types)),
         needed_resources: Some(resource_proto(needed, types)),
@@ -199,10 +237,10 @@ fn usage(app: &AppReport, types: &ResourceTypes) -> ApplicationResourceUsageRepo
         vcore_seconds: Some(app.resource_seconds.vcores()),
         queue_usage_percentage: Some(if live { app.queue_usage_percent } else { 0.0 }),
         cluster_usage_percentage: Some(if live { app.cluster_usage_percent } else { 0.0 }),
-        preempted_memory_seconds: Some(0),
-        preempted_vcore_seconds: Some(0),
+        preempted_memory_seconds: Some(app.preempted_seconds.memory_mb()),
+        preempted_vcore_seconds: Some(app.preempted_seconds.vcores()),
         application_resource_usage_map: by_name(app.resource_seconds, types),
-        application_preempted_resource_usage_map: by_name(Resource::ZERO, types),
+        application_preempted_resource_usage_map: by_name(app.preempted_seconds, types),
     }
 }
 

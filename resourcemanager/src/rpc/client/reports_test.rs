@@ -13,6 +13,7 @@ use crate::rpc::test_context;
 fn report(state: ApplicationState) -> AppReport {
     let id: ApplicationId = "application_1700000000000_0007".parse().unwrap();
     AppReport {
+        acls: std::sync::Arc::default(),
         id,
         user: "alice".into(),
         queue: "root.ml".to_owned(),
@@ -44,7 +45,13 @@ fn report(state: ApplicationState) -> AppReport {
         cluster_usage_percent: 6.25,
         resource_seconds: Resource::new(12345, 67),
         preempted_containers: 0,
-        why: vec![],
+        preempted_masters: 0,
+        preempted: Resource::ZERO,
+        preempted_seconds: Resource::ZERO,
+        expires_wall_ms: None,
+        reserved: Resource::ZERO,
+        reserved_containers: 0,
+        partitions: vec![],
     }
 }
 
