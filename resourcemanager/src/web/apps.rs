@@ -12,7 +12,7 @@ use actix_web::{
 use rm_core::{
     Event, Reply,
     event::ClientRequest,
-    view::{AppReport, AttemptReport},
+    view::{AppPartition, AppReport, AttemptReport},
 };
 use tokio::sync::oneshot;
 use yarn_types::{
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     driver::{Refusal, wall_ms},
-    rpc::app_urls,
+    rpc::{app_urls, expiry_time},
 };
 
 /// `hadoop.http.staticuser.user` where nobody says who calls.
@@ -386,8 +386,8 @@ fn app_dto(
         master_node_id: am_node.map(|(node, _)| node.to_string()),
         allocated_mb: if live { app.used.memory_mb() } else { -1 },
         allocated_vcores: if live { app.used.vcores() } else { -1 },
-        reserved_mb: if live { 0 } else { -1 },
-        reserved_vcores: if live { 0 } else { -1 },
+        reserved_mb: if live { app.reserved.memory_mb() } else { -1 },
+        reserved_vcores: if live { app.reserved.vcores() } else { -1 },
         running_containers: if live {
             i64::from(app.used_containers)
         } else {
@@ -398,13 +398,14 @@ fn app_dto(
         queue_usage_percentage: app.queue_usage_percent,
         cluster_usage_percentage: app.cluster_usage_percent,
         resource_seconds_map: seconds_map(app.resource_seconds, &types),
-        // Preemption is not built yet.
-        preempted_resource_mb: 0,
-        preempted_resource_vcores: 0,
+        preempted_resource_mb: app.preempted.memory_mb(),
+        preempted_resource_vcores: app.preempted.vcores(),
         non_am_containers_preempted: app.preempted_containers,
-        am_containers_preempted: 0,
-        preempted_memory_seconds: 0,
-        preempted_vcore_seconds: 0,
+        am_containers_preempted: app.preempted_masters,
+        preempted_memory_seconds: app.preempted_seconds.memory_mb(),
+        preempted_vcore_seconds: app.preempted_seconds.vcores(),
+        preempted_resource_seconds_map: (!app.preempted_seconds.is_zero())
+            .then(|| seconds_map(app.preempted_seconds, &types)),
         log_aggregation_status: if state.context.log_aggregation {
             "NOT_START"
         } else {
@@ -418,7 +419,7 @@ fn app_dto(
         resource_info: attempt
             .filter(|_| live && !without.resource_info)
             .map(|attempt| usages(app, attempt, &types)),
-        timeouts: (!without.timeouts).then(no_lifetime),
+        timeouts: (!without.timeouts).then(|| lifetime(app)),
     }
 }
 
@@ -435,29 +436,34 @@ fn seconds_map(seconds: Resource, types: &ResourceTypes) -> dto::EntryMap {
 
 fn usages(app: &AppReport, attempt: &AttemptReport, types: &ResourceTypes) -> dto::ResourceUsages {
     let info = |amounts| dto::ResourceInfo::of(amounts, types);
-    let am_used = attempt
-        .am_container
-        .map_or(Resource::ZERO, |_| app.am_resource);
+    let am_label = app.am_label.as_deref().unwrap_or_default();
+    let am_in = |label: &str| match attempt.am_container {
+        Some(_) if label == am_label => app.am_resource,
+        _ => Resource::ZERO,
+    };
+    let usage = |p: &AppPartition| dto::ResourceUsage {
+        partition_name: p.label.to_string(),
+        used: info(p.used),
+        reserved: info(p.reserved),
+        pending: info(p.pending),
+        am_used: Some(info(am_in(&p.label))),
+        // Limits are those of queues and users.
+        am_limit: Some(info(Resource::ZERO)),
+        user_am_limit: Some(info(Resource::ZERO)),
+    };
     dto::ResourceUsages {
-        resource_usages_by_partition: vec![dto::ResourceUsage {
-            partition_name: "",
-            used: info(app.used),
-            reserved: info(Resource::ZERO),
-            pending: info(app.pending),
-            am_used: Some(info(am_used)),
-            // Limits are those of queues and users.
-            am_limit: Some(info(Resource::ZERO)),
-            user_am_limit: Some(info(Resource::ZERO)),
-        }],
+        resource_usages_by_partition: app.partitions.iter().map(usage).collect(),
     }
 }
 
-fn no_lifetime() -> dto::Timeouts {
+/// Its only kind of timeout; times as Hadoop writes them.
+fn lifetime(app: &AppReport) -> dto::Timeouts {
+    let left = app.expires_wall_ms.map(|at| (at - wall_ms()).max(0) / 1000);
     dto::Timeouts {
         timeout: vec![dto::Timeout {
             kind: "LIFETIME",
-            expiry_time: "UNLIMITED",
-            remaining_time_in_seconds: -1,
+            expiry_time: expiry_time(app.expires_wall_ms),
+            remaining_time_in_seconds: left.unwrap_or(-1),
         }],
     }
 }

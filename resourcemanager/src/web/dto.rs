@@ -134,6 +134,8 @@ pub(super) struct App {
     pub am_containers_preempted: u32,
     pub preempted_memory_seconds: i64,
     pub preempted_vcore_seconds: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preempted_resource_seconds_map: Option<EntryMap>,
     pub log_aggregation_status: &'static str,
     pub unmanaged_application: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -219,8 +221,8 @@ pub(super) struct ResourceUsages {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ResourceUsage {
-    /// Empty: labels are not built yet.
-    pub partition_name: &'static str,
+    /// Its label; empty for the default one.
+    pub partition_name: String,
     pub used: ResourceInfo,
     pub reserved: ResourceInfo,
     pub pending: ResourceInfo,
@@ -369,7 +371,7 @@ pub(super) struct Timeouts {
 pub(super) struct Timeout {
     #[serde(rename = "type")]
     pub kind: &'static str,
-    pub expiry_time: &'static str,
+    pub expiry_time: String,
     pub remaining_time_in_seconds: i64,
 }
 

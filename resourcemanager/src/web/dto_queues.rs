@@ -35,12 +35,15 @@ pub(super) struct CapacityScheduler {
     pub queues: Option<Queues>,
     pub capacities: Capacities,
     pub maximum_allocation: ResourceInfo,
+    pub queue_acls: QueueAcls,
     pub queue_priority: i32,
     pub ordering_policy_info: &'static str,
     pub mode: &'static str,
     pub queue_type: &'static str,
     pub creation_method: &'static str,
     pub auto_creation_eligibility: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_node_label_expression: Option<String>,
     #[serde(flatten)]
     pub templates: Templates,
 }
@@ -76,7 +79,8 @@ pub(super) struct Queue {
     pub queues: Option<Queues>,
     pub resources_used: ResourceInfo,
     pub hide_reservation_queues: bool,
-    pub node_labels: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub node_labels: Vec<String>,
     pub allocated_containers: u32,
     pub reserved_containers: u32,
     pub pending_containers: u32,
@@ -85,6 +89,7 @@ pub(super) struct Queue {
     pub min_effective_capacity: ResourceInfo,
     pub max_effective_capacity: ResourceInfo,
     pub maximum_allocation: ResourceInfo,
+    pub queue_acls: QueueAcls,
     pub queue_priority: i32,
     pub ordering_policy_info: &'static str,
     pub auto_create_child_queue_enabled: bool,
@@ -94,6 +99,8 @@ pub(super) struct Queue {
     pub queue_type: &'static str,
     pub creation_method: &'static str,
     pub auto_creation_eligibility: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_node_label_expression: Option<String>,
     #[serde(flatten)]
     pub templates: Templates,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,11 +116,23 @@ pub(super) struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_limit: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub users: Option<Users>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_limit_factor: Option<f32>,
+    #[serde(
+        rename = "configuredMaxAMResourceLimit",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub configured_max_am_resource_limit: Option<f32>,
     #[serde(rename = "AMResourceLimit", skip_serializing_if = "Option::is_none")]
     pub am_resource_limit: Option<ResourceInfo>,
     #[serde(rename = "usedAMResource", skip_serializing_if = "Option::is_none")]
     pub used_am_resource: Option<ResourceInfo>,
+    #[serde(
+        rename = "userAMResourceLimit",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub user_am_resource_limit: Option<ResourceInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption_disabled: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,13 +147,65 @@ pub(super) struct Queue {
     pub default_application_lifetime: Option<i64>,
 }
 
-/// What created queues begin with; queues are not created by themselves yet.
+/// What created queues begin with.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Templates {
-    pub auto_queue_template_properties: Nothing,
-    pub auto_queue_parent_template_properties: Nothing,
-    pub auto_queue_leaf_template_properties: Nothing,
+    pub auto_queue_template_properties: TemplateProperties,
+    pub auto_queue_parent_template_properties: TemplateProperties,
+    pub auto_queue_leaf_template_properties: TemplateProperties,
+}
+
+/// `AutoQueueTemplatePropertiesInfo`.
+#[derive(Serialize)]
+pub(super) struct TemplateProperties {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub property: Vec<TemplateProperty>,
+}
+
+/// `LeafQueueTemplateInfo.ConfItem`.
+#[derive(Serialize)]
+pub(super) struct TemplateProperty {
+    pub name: String,
+    pub value: String,
+}
+
+/// `QueueAclsInfo`, by name.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QueueAcls {
+    pub queue_acl: Vec<QueueAcl>,
+}
+
+/// `QueueAclInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QueueAcl {
+    pub access_type: &'static str,
+    pub access_control_list: String,
+}
+
+/// `UsersInfo`.
+#[derive(Serialize)]
+pub(super) struct Users {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub user: Vec<User>,
+}
+
+/// `UserInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct User {
+    pub username: String,
+    pub resources_used: ResourceInfo,
+    pub num_pending_applications: u32,
+    pub num_active_applications: u32,
+    #[serde(rename = "AMResourceUsed")]
+    pub am_resource_used: ResourceInfo,
+    pub user_resource_limit: ResourceInfo,
+    pub resources: ResourceUsages,
+    pub user_weight: f32,
+    pub is_active: bool,
 }
 
 /// `QueueCapacityVectorInfo`.
@@ -142,6 +213,7 @@ pub(super) struct Templates {
 #[serde(rename_all = "camelCase")]
 pub(super) struct CapacityVector {
     pub configured_capacity_vector: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capacity_vector_entries: Vec<CapacityVectorEntry>,
 }
 
@@ -164,8 +236,8 @@ pub(super) struct Capacities {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Capacity {
-    /// Empty: labels are not built yet.
-    pub partition_name: &'static str,
+    /// Its label; empty for the default one.
+    pub partition_name: String,
     pub queue_capacity_vector_info: CapacityVector,
     pub capacity: f32,
     pub used_capacity: f32,
@@ -173,6 +245,8 @@ pub(super) struct Capacity {
     pub absolute_capacity: f32,
     pub absolute_used_capacity: f32,
     pub absolute_max_capacity: f32,
+    #[serde(rename = "maxAMLimitPercentage")]
+    pub max_am_limit_percentage: f32,
     pub weight: f32,
     pub normalized_weight: f32,
     pub configured_min_resource: ResourceInfo,

@@ -9,7 +9,7 @@ use actix_web::{
     http::{StatusCode, header},
     web::Data,
 };
-use rm_core::view::{AppReport, GpuReport, NodeReport, QueueReport, View};
+use rm_core::view::{AppReport, GpuReport, NodeReport, QueueReport, QueueUsage, View};
 use yarn_types::{ApplicationState, GPU, NodeState, Resource, ResourceTypes, gpu::GpuHealth};
 use yarn_web::escape;
 
@@ -32,6 +32,8 @@ th{font-weight:600;font-size:.85rem;opacity:.75;white-space:nowrap}.facts th{wid
 .bar{position:relative;margin-top:.3rem;height:.8rem;min-width:10rem;background:var(--soft);border:1px solid var(--line);border-radius:.3rem;overflow:hidden}\
 .bar i{position:absolute;top:0;bottom:0;left:0;background:var(--bar)}.bar i.over{background:var(--more)}\
 .bar u{position:absolute;top:0;bottom:0;width:2px;background:currentColor;opacity:.6}\
+.bar s{position:absolute;top:0;bottom:0;background:var(--soft)}.bar i.kept{background:var(--bad);opacity:.5}\
+.fit td{overflow-wrap:anywhere}\
 .ok{color:var(--ok)}.bad{color:var(--bad)}\
 .gpus{display:flex;flex-wrap:wrap;gap:.3rem}\
 .gpu{border:1px solid var(--line);border-radius:.3rem;padding:.05rem .4rem;font-size:.85rem}\
@@ -176,9 +178,10 @@ fn application(out: &mut String, app: &AppReport, context: &Context) {
 fn queues(out: &mut String, view: &View, types: &ResourceTypes) {
     out.push_str(
         "<h2 id=\"queues\">Queues</h2>\n<p class=\"small\">The bar is the used share of the \
-         cluster; the line in it marks the guarantee.</p>\n<div class=\"wide\"><table><tr>\
+         partition, the reserved part of it darker; the line in it marks the guarantee, the shade \
+         ends at the maximum.</p>\n<div class=\"wide\"><table class=\"fit\"><tr>\
          <th>Queue</th><th>State</th><th>Used</th><th></th><th>Guaranteed</th><th>Maximum</th>\
-         <th>Applications</th><th>Holds</th><th>Waits for</th></tr>\n",
+         <th>Applications</th><th>Holds</th><th>Waits for</th><th>Preempted</th></tr>\n",
     );
     for queue in &view.queues {
         queue_row(out, queue, view, types);
@@ -190,6 +193,54 @@ fn percent(share: f32) -> f32 {
     share.clamp(0.0, 1.0) * 100.0
 }
 
+/// Used, guaranteed and maximum share of a partition, as three cells and a bar.
+fn bar(usage: &QueueUsage) -> String {
+    let (used, guaranteed) = (
+        percent(usage.abs_used_capacity),
+        percent(usage.abs_capacity),
+    );
+    let maximum = percent(usage.abs_max_capacity);
+    let over = if usage.abs_used_capacity > usage.abs_capacity {
+        " class=\"over\""
+    } else {
+        ""
+    };
+    // The reserved part stands at the end of what is used.
+    let part = usage.used.memory_mb().max(1) as f32;
+    let kept = used * (usage.reserved.memory_mb() as f32 / part).clamp(0.0, 1.0);
+    let kept = if kept > 0.0 {
+        let left = used - kept;
+        format!("<i class=\"kept\" style=\"left:{left:.1}%;width:{kept:.1}%\"></i>")
+    } else {
+        String::new()
+    };
+    format!(
+        "<td><div class=\"bar\"><s style=\"width:{maximum:.1}%\"></s>\
+         <i{over} style=\"width:{used:.1}%\"></i>{kept}\
+         <u style=\"left:calc({guaranteed:.1}% - 2px)\"></u></div></td><td>{used:.1} %</td>\
+         <td>{guaranteed:.1} %</td><td>{maximum:.1} %</td>"
+    )
+}
+
+/// What is held in a partition, with the part of it that is reserved.
+fn held(usage: &QueueUsage, types: &ResourceTypes) -> String {
+    let used = amounts(types, usage.used);
+    if usage.reserved.is_zero() {
+        return used;
+    }
+    let reserved = amounts(types, usage.reserved);
+    format!("{used}<br><span class=\"small\">reserved: {reserved}</span>")
+}
+
+fn waits(usage: &QueueUsage, types: &ResourceTypes) -> String {
+    if usage.pending.is_zero() {
+        String::new()
+    } else {
+        amounts(types, usage.pending)
+    }
+}
+
+/// One row for the queue in the default partition, one more for each other partition of it.
 fn queue_row(out: &mut String, queue: &QueueReport, view: &View, types: &ResourceTypes) {
     let below = || {
         let all = view.queues.iter();
@@ -197,33 +248,36 @@ fn queue_row(out: &mut String, queue: &QueueReport, view: &View, types: &Resourc
     };
     let running: u32 = below().map(|q| q.active_apps).sum();
     let waiting: u32 = below().map(|q| q.pending_apps).sum();
-    let depth = queue.path.matches('.').count();
-    let used = percent(queue.absolute_used_capacity);
-    let guaranteed = percent(queue.absolute_capacity);
-    let over = if queue.absolute_used_capacity > queue.absolute_capacity {
-        " class=\"over\""
-    } else {
-        ""
+    let depth = f64::from(u32::try_from(queue.path.matches('.').count()).unwrap_or(0));
+    let indent = 0.6 + depth * 1.2;
+    let preempted = match queue.counters.containers_preempted {
+        0 => String::new(),
+        1 => "1 container".to_owned(),
+        n => format!("{n} containers"),
     };
-    let waits = if queue.pending.is_zero() {
-        String::new()
-    } else {
-        amounts(types, queue.pending)
-    };
-    put!(
-        out,
-        "<tr><td style=\"padding-left:{:.1}rem\" title=\"{}\">{}</td><td>{}</td>\
-         <td><div class=\"bar\"><i{over} style=\"width:{used:.1}%\"></i>\
-         <u style=\"left:calc({guaranteed:.1}% - 2px)\"></u></div></td><td>{used:.1} %</td>\
-         <td>{guaranteed:.1} %</td><td>{:.1} %</td><td>{running} running, {waiting} waiting</td>\
-         <td>{}</td><td>{waits}</td></tr>\n",
-        0.6 + f64::from(u32::try_from(depth).unwrap_or(0)) * 1.2,
-        escape(&queue.path),
-        escape(&queue.name),
-        queue.state,
-        percent(queue.absolute_maximum_capacity),
-        amounts(types, queue.used),
-    );
+    for partition in &queue.partitions {
+        let usage = &partition.usage;
+        let (bar, held, waits) = (bar(usage), held(usage, types), waits(usage, types));
+        if partition.label.is_empty() {
+            put!(
+                out,
+                "<tr><td style=\"padding-left:{indent:.1}rem\" title=\"{}\">{}</td><td>{}</td>{bar}\
+                 <td>{running} running, {waiting} waiting</td><td>{held}</td><td>{waits}</td>\
+                 <td>{preempted}</td></tr>\n",
+                escape(&queue.path),
+                escape(&queue.name),
+                queue.state,
+            );
+        } else {
+            put!(
+                out,
+                "<tr><td style=\"padding-left:{:.1}rem\" class=\"small\">in {}</td><td></td>{bar}\
+                 <td></td><td>{held}</td><td>{waits}</td><td></td></tr>\n",
+                indent + 1.2,
+                escape(&partition.label),
+            );
+        }
+    }
 }
 
 fn nodes(out: &mut String, view: &View, types: &ResourceTypes) {

@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use rm_core::view::{ClusterMetrics, PartitionReport, QueueUsage};
+use rm_core::view::{
+    CapacityKind, CapacityVector, ClusterMetrics, Counters, PartitionReport, QueueSettings,
+    QueueUsage,
+};
 use yarn_types::{NodeId, QueueState, ResourceType};
 
 use super::*;
@@ -48,7 +51,18 @@ pub(in crate::web) fn queue(path: &str, used: f32, of: f32) -> Arc<QueueReport> 
         max_applications: 10_000,
         accessible_labels: vec!["*".to_owned()],
         default_label: None,
+        apps: 1,
+        pending_containers: 0,
+        reserved_containers: 0,
+        active_users: 0,
+        max_applications_per_user: 10_000,
+        counters: Counters::default(),
+        settings: QueueSettings::default(),
         partitions: vec![PartitionReport {
+            vector: Some(CapacityVector::uniform(
+                CapacityKind::Percent,
+                f64::from(of) * 100.0,
+            )),
             label: "".into(),
             usage: QueueUsage {
                 used: Resource::new(1024, 1).with(2, 2000),
@@ -124,6 +138,7 @@ fn queues_have_bars_and_nodes_their_cards_with_holders() {
         "<b>1</b><span class=\"small\">GPUs used of 3</span>",
         "<i style=\"width:25.0%\"></i><u style=\"left:calc(100.0% - 2px)\">",
         "<i class=\"over\" style=\"width:25.0%\"></i><u style=\"left:calc(20.0% - 2px)\">",
+        "<s style=\"width:100.0%\"></s>",
         "1024 MiB memory, 1 vcores, 2 GPUs",
         ">0: <a href=\"/cluster/app/application_1_0001\"",
         ">container_1_0001_01_000002</a>",
@@ -142,6 +157,30 @@ fn queues_have_bars_and_nodes_their_cards_with_holders() {
     );
     for markup in ["<script", "H100 <b>", "/<rack>"] {
         assert!(!page.contains(markup), "{markup}\n{page}");
+    }
+}
+
+#[test]
+fn a_queue_has_a_bar_for_each_partition_with_what_is_reserved() {
+    let mut view = made();
+    let mut lab = (*view.queues[1]).clone();
+    lab.counters.containers_preempted = 3;
+    let mut gpu = lab.partitions[0].clone();
+    gpu.label = "<gpu>".into();
+    gpu.usage.abs_max_capacity = 0.75;
+    gpu.usage.reserved = Resource::new(512, 1);
+    lab.partitions.push(gpu);
+    view.queues[1] = Arc::new(lab);
+    let mut page = String::new();
+    queues(&mut page, &view, &types());
+    for wanted in [
+        ">in &lt;gpu&gt;</td>",
+        "<s style=\"width:75.0%\"></s>",
+        "<i class=\"kept\" style=\"left:12.5%;width:12.5%\"></i>",
+        "reserved: 512 MiB memory, 1 vcores<",
+        "<td>3 containers</td>",
+    ] {
+        assert!(page.contains(wanted), "{wanted}\n{page}");
     }
 }
 

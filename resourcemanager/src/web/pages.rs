@@ -62,7 +62,7 @@ pub(super) fn link(url: &str, text: &str) -> String {
 }
 
 fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    let mut out = String::from("<div class=\"wide\"><table><tr>");
+    let mut out = String::from("<div class=\"wide\"><table class=\"fit\"><tr>");
     for name in head {
         let _ = write!(out, "<th>{name}</th>");
     }
@@ -114,13 +114,13 @@ pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
             escape(&node.id.to_string()),
             escape(&node.rack),
             node.state.to_string(),
+            escape(&node.health_report),
             link(&format!("http://{}", node.http_address), &node.http_address),
             node.containers.to_string(),
             amounts(types, node.used),
             amounts(types, node.total),
-            gpus(node),
             escape(&node.version),
-            escape(&node.health_report),
+            gpus(node),
         ]
     };
     let rows: Vec<_> = view.nodes.iter().map(row).collect();
@@ -128,13 +128,13 @@ pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
         "Node",
         "Rack",
         "State",
+        "Health",
         "HTTP",
         "Containers",
         "Used",
         "Capability",
-        "GPUs",
         "Version",
-        "Health",
+        "GPUs",
     ];
     page(StatusCode::OK, "Nodes", &table(&head, &rows))
 }

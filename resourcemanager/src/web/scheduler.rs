@@ -2,8 +2,13 @@
 //! May touch: the core's read model.
 //! Must not: change anything.
 
+use std::collections::BTreeMap;
+
 use actix_web::{HttpResponse, web::Data};
-use rm_core::view::{QueueReport, View};
+use rm_core::view::{
+    CapacityKind, CapacityVector as Lanes, PartitionReport, QueueReport, QueueUsage, UserPartition,
+    UserReport,
+};
 use yarn_types::{Resource, ResourceTypes};
 use yarn_web::Format;
 
@@ -12,31 +17,33 @@ use super::{
     dto::{Nothing, ResourceInfo, ResourceUsage, ResourceUsages},
     dto_queues::{
         Capacities, Capacity, CapacityScheduler, CapacityVector, CapacityVectorEntry, Queue,
-        Queues, Scheduler, Templates,
+        QueueAcl, QueueAcls, Queues, Scheduler, TemplateProperties, TemplateProperty, Templates,
+        User, Users,
     },
-    is_within,
 };
-
-/// Capacity by weight is not built yet: Hadoop's value for "not weighted".
-const NOT_WEIGHTED: f32 = -1.0;
 
 /// GET `/scheduler`.
 pub(super) async fn scheduler(state: Data<State>, format: Format) -> HttpResponse {
-    let Some(view) = state.context.driver.view().await else {
+    // Not from the picture: limits of users cost more than a look.
+    let found = state.ask(|rm| (rm.queues(), rm.queue_users())).await;
+    let Some((queues, users)) = found else {
         return busy(format);
     };
     let tree = Tree {
-        view: &view,
+        queues: &queues,
+        users: &users,
         types: &state.context.types,
     };
-    match view.queues.iter().find(|queue| queue.parent.is_none()) {
+    match queues.iter().find(|queue| queue.parent.is_none()) {
         Some(root) => format.ok("scheduler", &tree.scheduler(root)),
         None => busy(format),
     }
 }
 
 struct Tree<'a> {
-    view: &'a View,
+    queues: &'a [QueueReport],
+    /// The users of leaves, by path.
+    users: &'a BTreeMap<String, Vec<UserReport>>,
     types: &'a ResourceTypes,
 }
 
@@ -58,56 +65,84 @@ fn maximum(share: f32) -> f32 {
     }
 }
 
-fn no_templates() -> Templates {
-    Templates {
-        auto_queue_template_properties: Nothing {},
-        auto_queue_parent_template_properties: Nothing {},
-        auto_queue_leaf_template_properties: Nothing {},
+fn properties(list: &BTreeMap<String, String>) -> TemplateProperties {
+    let property = |(name, value): (&String, &String)| TemplateProperty {
+        name: name.clone(),
+        value: value.clone(),
+    };
+    TemplateProperties {
+        property: list.iter().map(property).collect(),
     }
 }
 
-/// `AbstractLeafQueue`: the user limit of the most applications, within them.
-fn applications_per_user(queue: &QueueReport) -> u32 {
-    let factor = f64::from(queue.user_limit_factor);
-    if factor < 0.0 {
-        return queue.max_applications;
+fn templates(queue: &QueueReport) -> Templates {
+    let of = &queue.settings.templates;
+    Templates {
+        auto_queue_template_properties: properties(&of.all),
+        auto_queue_parent_template_properties: properties(&of.parents),
+        auto_queue_leaf_template_properties: properties(&of.leaves),
     }
-    let limit = f64::from(queue.user_limit_percent) / 100.0;
-    let most = f64::from(queue.max_applications) * limit * factor;
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "Java's cast: towards zero, saturating"
-    )]
-    let most = most as u32;
-    most.min(queue.max_applications)
+}
+
+fn acls(queue: &QueueReport) -> QueueAcls {
+    let acl = |access_type, list: &String| QueueAcl {
+        access_type,
+        access_control_list: list.clone(),
+    };
+    let of = &queue.settings;
+    QueueAcls {
+        queue_acl: vec![
+            acl("ADMINISTER_QUEUE", &of.acl_administer),
+            acl("APPLICATION_MAX_PRIORITY", &of.acl_priority),
+            acl("SUBMIT_APP", &of.acl_submit),
+        ],
+    }
+}
+
+fn creation_method(queue: &QueueReport) -> &'static str {
+    if queue.settings.dynamic {
+        "dynamicFlexible"
+    } else {
+        "static"
+    }
+}
+
+fn auto_creation(queue: &QueueReport) -> &'static str {
+    if queue.settings.creates_queues {
+        "flexible"
+    } else {
+        "off"
+    }
 }
 
 impl Tree<'_> {
     fn scheduler(&self, root: &QueueReport) -> Scheduler {
+        let usage = default_usage(root);
         Scheduler {
             scheduler_info: CapacityScheduler {
                 kind: "capacityScheduler",
                 capacity: percent(root.capacity),
                 used_capacity: percent(root.used_capacity),
                 max_capacity: maximum(root.maximum_capacity),
-                weight: NOT_WEIGHTED,
-                normalized_weight: 0.0,
-                queue_capacity_vector_info: self.vector(root),
+                weight: usage.weight,
+                normalized_weight: usage.normalized_weight,
+                queue_capacity_vector_info: self.default_vector(root),
                 queue_name: root.name.clone(),
                 queue_path: root.path.clone(),
-                max_parallel_apps: i32::MAX,
-                is_absolute_resource: false,
+                max_parallel_apps: root.settings.max_parallel_apps,
+                is_absolute_resource: root.settings.is_absolute,
                 queues: self.children(root),
                 capacities: self.capacities(root),
-                maximum_allocation: self.maximum_allocation(),
-                queue_priority: 0,
-                ordering_policy_info: "utilization",
-                mode: "percentage",
+                maximum_allocation: self.info(root.settings.maximum_allocation),
+                queue_acls: acls(root),
+                queue_priority: root.settings.priority,
+                ordering_policy_info: root.settings.ordering_policy,
+                mode: root.settings.mode,
                 queue_type: "parent",
-                creation_method: "static",
-                auto_creation_eligibility: "off",
-                templates: no_templates(),
+                creation_method: creation_method(root),
+                auto_creation_eligibility: auto_creation(root),
+                default_node_label_expression: root.default_label.clone(),
+                templates: templates(root),
             },
         }
     }
@@ -116,37 +151,24 @@ impl Tree<'_> {
         ResourceInfo::of(amounts, self.types)
     }
 
-    fn maximum_allocation(&self) -> ResourceInfo {
-        self.info(self.types.maximum_allocation())
-    }
-
-    /// A leaf has no list at all.
+    /// A leaf has no list at all; leaves come before parents, as in Hadoop.
     fn children(&self, queue: &QueueReport) -> Option<Queues> {
         let of_queue = |q: &&QueueReport| q.parent.as_deref() == Some(&*queue.path);
-        let children = self.view.queues.iter().map(|q| &**q).filter(of_queue);
+        let mut children: Vec<&QueueReport> = self.queues.iter().filter(of_queue).collect();
+        children.sort_by_key(|child| !child.is_leaf);
         (!queue.is_leaf).then(|| Queues {
-            queue: children.map(|q| self.queue(q)).collect(),
+            queue: children.into_iter().map(|q| self.queue(q)).collect(),
         })
-    }
-
-    fn pending_containers(&self, queue: &QueueReport) -> u32 {
-        let apps = self.view.apps.iter();
-        let apps = apps.filter(|app| is_within(&app.queue, &queue.path));
-        apps.map(|app| app.pending_containers).sum()
-    }
-
-    /// Of the queue and all below it: parents hold none themselves.
-    fn applications(&self, queue: &QueueReport) -> u32 {
-        let below = self
-            .view
-            .queues
-            .iter()
-            .filter(|q| is_within(&q.path, &queue.path));
-        below.map(|q| q.active_apps + q.pending_apps).sum()
     }
 
     fn queue(&self, queue: &QueueReport) -> Queue {
         let leaf = queue.is_leaf;
+        let usage = default_usage(queue);
+        let set = &queue.settings;
+        let users = self.users.get(&queue.path).map_or(&[][..], Vec::as_slice);
+        // That of the first user, where there is one.
+        let first = users.first().and_then(|user| user.partitions.first());
+        let user_am_limit = first.map_or(usage.am_limit, |p| p.am_limit);
         Queue {
             kind: leaf.then_some("capacitySchedulerLeafQueueInfo"),
             queue_path: queue.path.clone(),
@@ -156,106 +178,207 @@ impl Tree<'_> {
             absolute_capacity: absolute(queue.absolute_capacity),
             absolute_max_capacity: absolute(queue.absolute_maximum_capacity),
             absolute_used_capacity: absolute(queue.absolute_used_capacity),
-            weight: NOT_WEIGHTED,
-            normalized_weight: 0.0,
-            num_applications: self.applications(queue),
-            max_parallel_apps: i32::MAX,
+            weight: usage.weight,
+            normalized_weight: usage.normalized_weight,
+            num_applications: queue.apps,
+            max_parallel_apps: set.max_parallel_apps,
             queue_name: queue.name.clone(),
-            is_absolute_resource: false,
+            is_absolute_resource: set.is_absolute,
             state: queue.state.as_str(),
             queues: self.children(queue),
             resources_used: self.info(queue.used),
             hide_reservation_queues: false,
-            node_labels: vec!["*"],
-            allocated_containers: queue.containers,
-            reserved_containers: 0,
-            pending_containers: self.pending_containers(queue),
+            node_labels: queue.accessible_labels.clone(),
+            allocated_containers: queue.containers.saturating_sub(queue.reserved_containers),
+            reserved_containers: queue.reserved_containers,
+            pending_containers: queue.pending_containers,
             capacities: self.capacities(queue),
             resources: self.usages(queue),
             min_effective_capacity: self.info(queue.guaranteed),
             max_effective_capacity: self.info(queue.maximum),
-            maximum_allocation: self.maximum_allocation(),
-            queue_priority: 0,
-            ordering_policy_info: if leaf { "fifo" } else { "utilization" },
+            maximum_allocation: self.info(set.maximum_allocation),
+            queue_acls: acls(queue),
+            queue_priority: set.priority,
+            ordering_policy_info: set.ordering_policy,
+            // Of managed parents, which are refused.
             auto_create_child_queue_enabled: false,
             leaf_queue_template: leaf.then_some(Nothing {}),
-            mode: "percentage",
+            mode: set.mode,
             queue_type: if leaf { "leaf" } else { "parent" },
-            creation_method: "static",
-            auto_creation_eligibility: "off",
-            templates: no_templates(),
+            creation_method: creation_method(queue),
+            auto_creation_eligibility: auto_creation(queue),
+            default_node_label_expression: queue.default_label.clone(),
+            templates: templates(queue),
             num_active_applications: leaf.then_some(queue.active_apps),
             num_pending_applications: leaf.then_some(queue.pending_apps),
             num_containers: leaf.then_some(queue.containers),
             max_applications: leaf.then_some(queue.max_applications),
-            max_applications_per_user: leaf.then(|| applications_per_user(queue)),
+            max_applications_per_user: leaf.then_some(queue.max_applications_per_user),
             user_limit: leaf.then_some(queue.user_limit_percent),
+            users: leaf.then(|| self.shown_users(users)),
             user_limit_factor: leaf.then_some(queue.user_limit_factor),
+            configured_max_am_resource_limit: leaf.then_some(usage.max_am_percent),
             am_resource_limit: leaf.then(|| self.info(queue.am_limit)),
             used_am_resource: leaf.then(|| self.info(queue.am_used)),
-            // No preemption monitor runs, so Hadoop reports every queue as not preemptable.
-            preemption_disabled: leaf.then_some(true),
-            intra_queue_preemption_disabled: leaf.then_some(true),
+            user_am_resource_limit: leaf.then(|| self.info(user_am_limit)),
+            preemption_disabled: leaf.then_some(set.preemption_disabled),
+            intra_queue_preemption_disabled: leaf.then_some(set.intra_preemption_disabled),
             is_auto_created_leaf_queue: leaf.then_some(false),
-            default_priority: leaf.then_some(0),
-            // No lifetime ends an application.
-            max_application_lifetime: leaf.then_some(-1),
-            default_application_lifetime: leaf.then_some(-1),
+            default_priority: leaf.then_some(set.default_application_priority),
+            max_application_lifetime: leaf.then_some(set.max_lifetime_s),
+            default_application_lifetime: leaf.then_some(set.default_lifetime_s),
+        }
+    }
+
+    fn shown_users(&self, users: &[UserReport]) -> Users {
+        Users {
+            user: users.iter().map(|user| self.user(user)).collect(),
+        }
+    }
+
+    fn user(&self, user: &UserReport) -> User {
+        let usage = |p: &UserPartition| ResourceUsage {
+            partition_name: p.label.to_string(),
+            used: self.info(p.used),
+            // Hadoop counts these by queue and application.
+            reserved: self.info(Resource::ZERO),
+            pending: self.info(Resource::ZERO),
+            am_used: Some(self.info(p.am_used)),
+            am_limit: Some(self.info(p.am_limit)),
+            user_am_limit: Some(self.info(Resource::ZERO)),
+        };
+        let sum = |of: &dyn Fn(&UserPartition) -> Resource| {
+            let all = user.partitions.iter();
+            all.fold(Resource::ZERO, |sum, p| sum.plus(of(p)))
+        };
+        // Both are those of the default partition alone in Hadoop.
+        let am_used = user
+            .partitions
+            .first()
+            .map_or(Resource::ZERO, |p| p.am_used);
+        User {
+            username: user.name.to_string(),
+            resources_used: self.info(sum(&|p| p.used)),
+            num_pending_applications: user.pending_apps,
+            num_active_applications: user.active_apps,
+            am_resource_used: self.info(am_used),
+            user_resource_limit: self.info(user.limit),
+            resources: ResourceUsages {
+                resource_usages_by_partition: user.partitions.iter().map(usage).collect(),
+            },
+            user_weight: user.weight,
+            is_active: user.active,
         }
     }
 
     fn capacities(&self, queue: &QueueReport) -> Capacities {
+        let partitions = queue.partitions.iter();
         Capacities {
-            queue_capacities_by_partition: vec![Capacity {
-                partition_name: "",
-                queue_capacity_vector_info: self.vector(queue),
-                capacity: percent(queue.capacity),
-                used_capacity: percent(queue.used_capacity),
-                max_capacity: maximum(queue.maximum_capacity),
-                absolute_capacity: absolute(queue.absolute_capacity),
-                absolute_used_capacity: absolute(queue.absolute_used_capacity),
-                absolute_max_capacity: absolute(queue.absolute_maximum_capacity),
-                weight: NOT_WEIGHTED,
-                normalized_weight: 0.0,
-                // Shares are percentages, so no amount is configured.
-                configured_min_resource: ResourceInfo::not_configured(self.types),
-                configured_max_resource: ResourceInfo::not_configured(self.types),
-                effective_min_resource: self.info(queue.guaranteed),
-                effective_max_resource: self.info(queue.maximum),
-            }],
+            queue_capacities_by_partition: partitions.map(|p| self.capacity(queue, p)).collect(),
         }
     }
 
-    /// The share, once for each type.
-    fn vector(&self, queue: &QueueReport) -> CapacityVector {
-        let share = format!("{:?}%", percent(queue.capacity));
-        let names = || self.types.iter().map(|t| t.name.clone());
-        let parts: Vec<_> = names().map(|name| format!("{name}={share}")).collect();
+    fn capacity(&self, queue: &QueueReport, partition: &PartitionReport) -> Capacity {
+        let usage = &partition.usage;
+        // What is no amount is shown as none that is configured.
+        let configured = |amounts: Resource| {
+            if amounts.is_zero() {
+                ResourceInfo::not_configured(self.types)
+            } else {
+                self.info(amounts)
+            }
+        };
+        Capacity {
+            partition_name: partition.label.to_string(),
+            queue_capacity_vector_info: self.vector(partition.vector.as_ref()),
+            capacity: percent(usage.capacity),
+            used_capacity: percent(usage.used_capacity),
+            max_capacity: maximum(usage.max_capacity),
+            absolute_capacity: absolute(usage.abs_capacity),
+            absolute_used_capacity: absolute(usage.abs_used_capacity),
+            absolute_max_capacity: absolute(usage.abs_max_capacity),
+            // Hadoop knows it of leaves alone.
+            max_am_limit_percentage: if queue.is_leaf {
+                percent(usage.max_am_percent)
+            } else {
+                0.0
+            },
+            weight: usage.weight,
+            normalized_weight: usage.normalized_weight,
+            configured_min_resource: configured(usage.configured_min),
+            configured_max_resource: configured(usage.configured_max),
+            effective_min_resource: self.info(usage.effective_min),
+            effective_max_resource: self.info(usage.effective_max),
+        }
+    }
+
+    /// The configured capacity of a queue in the default partition.
+    fn default_vector(&self, queue: &QueueReport) -> CapacityVector {
+        self.vector(queue.partitions.first().and_then(|p| p.vector.as_ref()))
+    }
+
+    /// The configured capacity of the queue in a partition, once for each type
+    /// (`QueueCapacityVector.toString`).
+    fn vector(&self, vector: Option<&Lanes>) -> CapacityVector {
+        let lanes = vector.map_or(&[][..], |v| &v.lanes[..]);
+        let named = self.types.iter().enumerate().zip(lanes);
+        let entries: Vec<CapacityVectorEntry> = named
+            .map(|((at, t), lane)| CapacityVectorEntry {
+                resource_name: t.name.clone(),
+                resource_value: match lane.kind {
+                    CapacityKind::Percent => format!("{}%", java_double(lane.value)),
+                    CapacityKind::Weight => format!("{}w", java_double(lane.value)),
+                    #[allow(
+                        clippy::cast_precision_loss,
+                        reason = "a lane's scale is a small number"
+                    )]
+                    CapacityKind::Absolute => java_double(lane.value / self.types.scale(at) as f64),
+                },
+            })
+            .collect();
+        let parts: Vec<_> = entries
+            .iter()
+            .map(|e| format!("{}={}", e.resource_name, e.resource_value))
+            .collect();
         CapacityVector {
             configured_capacity_vector: format!("[{}]", parts.join(",")),
-            capacity_vector_entries: names()
-                .map(|resource_name| CapacityVectorEntry {
-                    resource_name,
-                    resource_value: share.clone(),
-                })
-                .collect(),
+            capacity_vector_entries: entries,
         }
     }
 
     fn usages(&self, queue: &QueueReport) -> ResourceUsages {
+        let usage = |p: &PartitionReport| ResourceUsage {
+            partition_name: p.label.to_string(),
+            used: self.info(p.usage.used),
+            reserved: self.info(p.usage.reserved),
+            pending: self.info(p.usage.pending),
+            am_used: queue.is_leaf.then(|| self.info(p.usage.am_used)),
+            am_limit: queue.is_leaf.then(|| self.info(p.usage.am_limit)),
+            user_am_limit: queue.is_leaf.then(|| self.info(p.usage.user_am_limit)),
+        };
         ResourceUsages {
-            resource_usages_by_partition: vec![ResourceUsage {
-                partition_name: "",
-                used: self.info(queue.used),
-                // Reservations are not built yet.
-                reserved: self.info(Resource::ZERO),
-                pending: self.info(queue.pending),
-                am_used: queue.is_leaf.then(|| self.info(queue.am_used)),
-                am_limit: queue.is_leaf.then(|| self.info(queue.am_limit)),
-                user_am_limit: None,
-            }],
+            resource_usages_by_partition: queue.partitions.iter().map(usage).collect(),
         }
     }
+}
+
+/// As `Double.toString`: plain from a thousandth to ten millions, else with an exponent.
+fn java_double(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 || (1e-3..1e7).contains(&size) {
+        return format!("{value:?}");
+    }
+    let text = format!("{value:E}");
+    match text.split_once('E') {
+        Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0E{exponent}"),
+        _ => text,
+    }
+}
+
+/// The queue in the default partition.
+fn default_usage(queue: &QueueReport) -> QueueUsage {
+    let first = queue.partitions.first();
+    first.map(|p| p.usage).unwrap_or_default()
 }
 
 #[cfg(test)]

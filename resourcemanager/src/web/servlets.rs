@@ -2,13 +2,11 @@
 //! May touch: the core's read model.
 //! Must not: show a number that nobody measures.
 
-use std::fmt::Write as _;
-
 use actix_web::{
     HttpResponse,
     web::{Data, Query},
 };
-use rm_core::view::{QueueReport, View};
+use rm_core::view::{PartitionReport, QueueReport, QueueUsage, View};
 use serde_json::Value;
 use yarn_types::{NodeState, Resource, ResourceTypes};
 use yarn_web::{Bean, JmxQuery, jmx_answer};
@@ -32,9 +30,13 @@ pub(super) async fn jmx(state: Data<State>, query: Query<JmxQuery>) -> HttpRespo
 
 fn beans(view: &View, types: &ResourceTypes) -> Vec<Bean> {
     let queues = view.queues.iter();
+    let partitions = queues
+        .clone()
+        .flat_map(|queue| partition_metrics(queue, types));
     let queues = queues.map(|queue| queue_metrics(queue, view, types));
     std::iter::once(cluster_metrics(view, types))
         .chain(queues)
+        .chain(partitions)
         .collect()
 }
 
@@ -75,29 +77,129 @@ fn cluster_metrics(view: &View, types: &ResourceTypes) -> Bean {
     bean("ClusterMetrics", attributes)
 }
 
-fn queue_metrics(queue: &QueueReport, view: &View, types: &ResourceTypes) -> Bean {
-    let mut name = "QueueMetrics".to_owned();
-    for (depth, part) in queue.path.split('.').enumerate() {
-        // Writing to a String does not fail.
-        let _ = write!(name, ",q{depth}={part}");
+/// `q0=root,q1=a`.
+fn queue_name(queue: &QueueReport) -> String {
+    let parts = queue.path.split('.').enumerate();
+    let parts: Vec<String> = parts.map(|(at, part)| format!("q{at}={part}")).collect();
+    parts.join(",")
+}
+
+type Attributes = Vec<(String, Value)>;
+
+fn vectors(
+    out: &mut Attributes,
+    types: &ResourceTypes,
+    all: &[(&'static str, &'static str, Resource)],
+) {
+    for (short, long, amounts) in all {
+        out.push((format!("{short}MB"), amounts.memory_mb().into()));
+        out.push((format!("{short}VCores"), amounts.vcores().into()));
+        for (lane, t) in types.iter().enumerate().skip(2) {
+            out.push((
+                format!("{long}.{}", t.name),
+                types.wire(lane, *amounts).into(),
+            ));
+        }
     }
+}
+
+/// Amounts in one partition, those of `QueueMetrics` itself.
+fn usage_vectors(usage: &QueueUsage) -> [(&'static str, &'static str, Resource); 4] {
+    // What the guarantee leaves (`CSQueueUtils.getMaxAvailableResourceToQueue`).
+    let available = usage.effective_min.minus(usage.used).at_least_zero();
+    let allocated = usage.used.minus(usage.reserved);
+    [
+        ("Allocated", "AllocatedResource", allocated),
+        ("Available", "AvailableResource", available),
+        ("Pending", "PendingResource", usage.pending),
+        ("Reserved", "ReservedResource", usage.reserved),
+    ]
+}
+
+/// `PartitionQueueMetrics`: amounts of a queue in one partition.
+fn partition_metrics(queue: &QueueReport, types: &ResourceTypes) -> Vec<Bean> {
+    let of = |partition: &PartitionReport| {
+        let label = match &*partition.label {
+            "" => "default",
+            label => label,
+        };
+        let mut attributes: Attributes = vec![
+            ("tag.Partition".to_owned(), label.into()),
+            ("tag.Queue".to_owned(), queue.path.as_str().into()),
+        ];
+        vectors(&mut attributes, types, &usage_vectors(&partition.usage));
+        let name = format!(
+            "PartitionQueueMetrics,partition={label},{}",
+            queue_name(queue)
+        );
+        bean(&name, attributes)
+    };
+    queue.partitions.iter().map(of).collect()
+}
+
+/// Applications of the queue and of those below it, by what they do now.
+fn app_gauges(queue: &QueueReport, view: &View) -> [(&'static str, Value); 3] {
     let apps = || {
-        let all = view.apps.iter();
+        let all = view.apps.iter().filter(|app| !app.state.is_final());
         all.filter(|app| is_within(&app.queue, &queue.path))
     };
     let running = apps().filter(|app| app.state == yarn_types::ApplicationState::Running);
-    let (running, live) = (
-        running.count(),
-        apps().filter(|app| !app.state.is_final()).count(),
-    );
-    let pending: u32 = apps().map(|app| app.pending_containers).sum();
-    let mut attributes: Vec<(String, Value)> = [
-        ("tag.Queue", Value::from(queue.path.as_str())),
+    let (running, live) = (running.count(), apps().count());
+    // Those that have outstanding asks (`UsersManager.activateApplication`).
+    let active = apps().filter(|app| app.pending_containers > 0).count();
+    [
         ("AppsRunning", running.into()),
         ("AppsPending", (live - running).into()),
-        ("AllocatedContainers", queue.containers.into()),
-        ("PendingContainers", pending.into()),
-        ("ReservedContainers", 0.into()),
+        ("ActiveApplications", active.into()),
+    ]
+}
+
+fn counters(queue: &QueueReport, types: &ResourceTypes) -> Attributes {
+    let c = &queue.counters;
+    let seconds = Resource(c.preempted_millis.0.map(|amount| amount / 1000));
+    let mut attributes: Attributes = [
+        ("AppsSubmitted", Value::from(c.apps_submitted)),
+        ("AppsCompleted", c.apps_completed.into()),
+        ("AppsFailed", c.apps_failed.into()),
+        ("AppsKilled", c.apps_killed.into()),
+        (
+            "AggregateContainersAllocated",
+            c.containers_allocated.into(),
+        ),
+        ("AggregateContainersReleased", c.containers_released.into()),
+        (
+            "AggregateContainersPreempted",
+            c.containers_preempted.into(),
+        ),
+        ("AggregateMemoryMBPreempted", c.preempted.memory_mb().into()),
+        ("AggregateVcoresPreempted", c.preempted.vcores().into()),
+        (
+            "AggregateMemoryMBSecondsPreempted",
+            seconds.memory_mb().into(),
+        ),
+        ("AggregateVcoreSecondsPreempted", seconds.vcores().into()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    for (lane, t) in types.iter().enumerate().skip(2) {
+        attributes.push((
+            format!("AggregatePreemptedSeconds.{}", t.name),
+            types.wire(lane, seconds).into(),
+        ));
+    }
+    attributes
+}
+
+fn queue_metrics(queue: &QueueReport, view: &View, types: &ResourceTypes) -> Bean {
+    let usage = queue.partitions.first();
+    let usage = usage.map(|p| p.usage).unwrap_or_default();
+    let granted = queue.containers.saturating_sub(queue.reserved_containers);
+    let gauges = [
+        ("tag.Queue", Value::from(queue.path.as_str())),
+        ("AllocatedContainers", granted.into()),
+        ("PendingContainers", queue.pending_containers.into()),
+        ("ReservedContainers", queue.reserved_containers.into()),
+        ("ActiveUsers", queue.active_users.into()),
         ("UsedCapacity", queue.used_capacity.into()),
         ("AbsoluteUsedCapacity", queue.absolute_used_capacity.into()),
         ("GuaranteedCapacity", queue.capacity.into()),
@@ -107,38 +209,36 @@ fn queue_metrics(queue: &QueueReport, view: &View, types: &ResourceTypes) -> Bea
             "MaxAbsoluteCapacity",
             queue.absolute_maximum_capacity.into(),
         ),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into();
-    // What the guarantee leaves (`CSQueueUtils.getMaxAvailableResourceToQueue`).
-    let available = queue.guaranteed.minus(queue.used).at_least_zero();
-    let vectors = [
-        ("Allocated", "AllocatedResource", queue.used),
-        ("Available", "AvailableResource", available),
-        ("Pending", "PendingResource", queue.pending),
-        // Reservations are not built yet.
-        ("Reserved", "ReservedResource", Resource::ZERO),
+    ];
+    let gauges = gauges.into_iter().chain(app_gauges(queue, view));
+    let mut attributes: Attributes = gauges
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    attributes.extend(counters(queue, types));
+    vectors(&mut attributes, types, &usage_vectors(&usage));
+    let bounds = [
         ("Guaranteed", "GuaranteedCapacity", queue.guaranteed),
         ("MaxCapacity", "MaxCapacity", queue.maximum),
     ];
-    for (short, long, amounts) in vectors {
-        attributes.push((format!("{short}MB"), amounts.memory_mb().into()));
-        attributes.push((format!("{short}VCores"), amounts.vcores().into()));
-        for (lane, t) in types.iter().enumerate().skip(2) {
-            attributes.push((
-                format!("{long}.{}", t.name),
-                types.wire(lane, amounts).into(),
-            ));
+    vectors(&mut attributes, types, &bounds);
+    // Hadoop counts these in leaves alone.
+    let of_leaf = |amounts| {
+        if queue.is_leaf {
+            amounts
+        } else {
+            Resource::ZERO
         }
+    };
+    for (name, amounts) in [
+        ("AMResourceLimit", of_leaf(queue.am_limit)),
+        ("UsedAMResource", of_leaf(queue.am_used)),
+    ] {
+        attributes.push((format!("{name}MB"), amounts.memory_mb().into()));
+        attributes.push((format!("{name}VCores"), amounts.vcores().into()));
     }
-    if queue.is_leaf {
-        for (name, amounts) in [
-            ("AMResourceLimit", queue.am_limit),
-            ("UsedAMResource", queue.am_used),
-        ] {
-            attributes.push((format!("{name}MB"), amounts.memory_mb().into()));
-            attributes.push((format!("{name}VCores"), amounts.vcores().into()));
-        }
-    }
-    bean(&name, attributes)
+    bean(&format!("QueueMetrics,{}", queue_name(queue)), attributes)
 }
+
+#[cfg(test)]
+#[path = "servlets_test.rs"]
+mod tests;

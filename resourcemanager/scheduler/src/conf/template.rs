@@ -17,7 +17,41 @@ use super::{
 const V2: &str = "auto-queue-creation-v2.";
 const LABELS: &str = "accessible-node-labels.";
 
+/// The templates of a parent for queues that are made below it, by what follows the path in a key.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Templates {
+    /// `auto-queue-creation-v2.template.*`.
+    pub all: BTreeMap<String, String>,
+    /// `auto-queue-creation-v2.parent-template.*`.
+    pub parents: BTreeMap<String, String>,
+    /// `auto-queue-creation-v2.leaf-template.*`.
+    pub leaves: BTreeMap<String, String>,
+}
+
 impl QueuesConf {
+    /// The templates of `parent`: those of its own path over those with `*` in it.
+    pub fn templates(&self, parent: &QueueConf) -> Templates {
+        let mut out = Templates::default();
+        for path in wildcards(&parent.path, parent.auto_create.max_depth) {
+            let prefix = format!("{PREFIX}{path}.{V2}");
+            let keys = self.raw.range(prefix.clone()..);
+            for (key, value) in keys.take_while(|(key, _)| key.starts_with(&prefix)) {
+                let lists = [
+                    ("template.", &mut out.all),
+                    ("parent-template.", &mut out.parents),
+                    ("leaf-template.", &mut out.leaves),
+                ];
+                for (kind, list) in lists {
+                    if let Some(suffix) = key[prefix.len()..].strip_prefix(kind) {
+                        list.entry(suffix.to_owned())
+                            .or_insert_with(|| value.clone());
+                    }
+                }
+            }
+        }
+        out
+    }
+
     /// The settings of the queue `path` that is created below `parent`, a leaf or a parent.
     ///
     /// Explicit entries of the path win over `parent-template` or `leaf-template`, those over
