@@ -4,6 +4,7 @@
 
 use std::{net::IpAddr, path::PathBuf};
 
+use crate::journal::JournalOptions;
 use hadoop_ipc::token::KeyRingOptions;
 use yarn_conf::{Configuration, HostPort, NodeLabelSettings, Problem, TimeUnit};
 
@@ -81,6 +82,8 @@ pub struct Settings {
     pub log_aggregation: bool,
     /// `yarn.resourcemanager.cluster-id`, when set.
     pub cluster_id: Option<String>,
+    /// The journal, where it is on.
+    pub journal: Option<JournalOptions>,
     /// `ipc.maximum.data.length`.
     pub frame_bytes_max: usize,
 }
@@ -117,10 +120,33 @@ impl Settings {
             node_labels: yarn_conf::node_labels(conf)?,
             log_aggregation: conf.bool("yarn.log-aggregation-enable", false)?,
             cluster_id: text(conf, "yarn.resourcemanager.cluster-id")?,
+            journal: journal(conf)?,
             frame_bytes_max: usize::try_from(conf.u32("ipc.maximum.data.length", 134_217_728)?)
                 .unwrap_or(134_217_728),
         })
     }
+}
+
+/// `yarn.resourcemanager.heddle.journal.*`.
+fn journal(conf: &Configuration) -> Result<Option<JournalOptions>, Problem> {
+    let key = |name: &str| format!("yarn.resourcemanager.heddle.journal.{name}");
+    let mode = text(conf, &key("mode"))?.unwrap_or_else(|| "off".to_owned());
+    let segments = conf.u32(&key("segments"), 8)?.max(1);
+    let segments = usize::try_from(segments).unwrap_or(usize::MAX);
+    let segments = match mode.as_str() {
+        "off" => return Ok(None),
+        "ring" => Some(segments),
+        "full" => None,
+        _ => return Err(conf.problem(&key("mode"), "is neither off, ring nor full")),
+    };
+    let Some(dir) = path(conf, &key("dir"))? else {
+        return Err(conf.problem(&key("dir"), "must be set where the journal is on"));
+    };
+    Ok(Some(JournalOptions {
+        dir,
+        segment_bytes: conf.u64(&key("segment-bytes"), 64 << 20)?.max(1 << 20),
+        segments,
+    }))
 }
 
 /// The value of `key` unless it is unset or blank.

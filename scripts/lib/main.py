@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from heddle.errors import Failure  # noqa: E402
 
-COMMANDS = ("cluster", "quickstart", "test", "latency", "check-conf", "hostile", "fuzz")
+COMMANDS = ("cluster", "quickstart", "test", "latency", "check-conf", "hostile", "fuzz", "simulate")
 
 
 def main():

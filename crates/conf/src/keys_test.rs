@@ -57,7 +57,8 @@ fn keys_are_spelled_as_hadoop_spells_them() {
             family
                 || known.contains(key.name)
                 || others.contains(&key.name)
-                || key.name.starts_with("yarn.nodemanager.heddle."),
+                || key.name.starts_with("yarn.nodemanager.heddle.")
+                || key.name.starts_with("yarn.resourcemanager.heddle."),
             "{} is no key of Hadoop",
             key.name
         );

@@ -92,7 +92,7 @@ pub struct Report {
     /// Refreshes that were refused.
     pub refused: usize,
     /// Containers that were preempted.
-    pub preempted: usize,
+    pub preempted: u64,
     /// The core's digest at the end.
     pub digest: u64,
 }

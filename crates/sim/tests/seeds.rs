@@ -90,6 +90,52 @@ fn a_seed_gives_the_same_run_every_time() {
     }
 }
 
+/// Towns; `scripts/simulate` runs many more.
+#[test]
+fn every_town_heals_and_its_journal_replays() {
+    let mut all = sim::Report::default();
+    for seed in 0..number("HEDDLE_SIM_SEEDS").unwrap_or(SEEDS) {
+        let report = run(seed, &Options::town(seed)).unwrap_or_else(|failure| panic!("{failure}"));
+        all.granted += report.granted;
+        all.preempted += report.preempted;
+        all.restarts += report.restarts;
+        all.refreshed += report.refreshed;
+        all.refused += report.refused;
+    }
+    println!("{all:?}");
+    assert!(
+        all.granted > 2_000 && all.restarts > 80 && all.refreshed > 300 && all.refused > 50,
+        "{all:?}"
+    );
+    assert!(all.preempted > 0, "{all:?}");
+}
+
+/// Every bug of the core that can be planted is found in a town, in fewer than 50 seeds.
+#[test]
+fn every_bug_planted_in_a_town_is_found() {
+    use rm_core::mutant::Mutant;
+    for mutant in [
+        Mutant::SkipAncestor,
+        Mutant::DoubleRelease,
+        Mutant::KeepReservation,
+        Mutant::StayInPartition,
+        Mutant::GrantAgain,
+        Mutant::ForgetEnd,
+        Mutant::FreeAtRelease,
+    ] {
+        let failure = (0..50).find_map(|seed| {
+            let options = Options {
+                healing_ms: 300_000,
+                core_mutant: Some(mutant),
+                ..Options::town(seed)
+            };
+            run(seed, &options).err()
+        });
+        let failure = failure.unwrap_or_else(|| panic!("{mutant:?} was not found in 50 seeds"));
+        println!("{mutant:?}: {failure}");
+    }
+}
+
 /// Bugs put back, with the number of seeds within which they must be found.
 #[test]
 fn bugs_put_back_are_found() {

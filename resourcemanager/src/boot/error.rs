@@ -30,6 +30,16 @@ pub enum StartError {
     /// The store of node labels.
     #[error(transparent)]
     Labels(#[from] LabelStoreError),
+    /// The journal's directory.
+    #[error(
+        "cannot write the journal in {dir} (yarn.resourcemanager.heddle.journal.dir): {source}"
+    )]
+    Journal {
+        /// The directory.
+        dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A host list.
     #[error(transparent)]
     Hosts(#[from] HostsError),

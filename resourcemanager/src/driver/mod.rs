@@ -47,6 +47,10 @@ pub trait Core: Send + 'static {
     fn seq(&self) -> u64;
     /// A picture of everything.
     fn view(&self, now: Millis) -> View;
+    /// The core that a journal is kept of.
+    fn journaled(&self) -> Option<&Rm> {
+        None
+    }
 }
 
 impl Core for Rm {
@@ -68,6 +72,10 @@ impl Core for Rm {
 
     fn view(&self, now: Millis) -> View {
         Rm::view(self, now)
+    }
+
+    fn journaled(&self) -> Option<&Rm> {
+        Some(self)
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use yarn_types::{ApplicationAttemptId, Millis};
 
 use super::{Core, Driver, Hands, Refusal, Waiter, Work, clock::Clock, inbox::Batch};
-use crate::store::Store;
+use crate::{journal::Journal, store::Store};
 
 /// Least time between two pictures of everything (taking one copies the whole state).
 const VIEW_INTERVAL: Duration = Duration::from_millis(20);
@@ -41,6 +41,7 @@ pub struct Run<C> {
     view_readers: Vec<oneshot::Sender<Arc<View>>>,
     /// When each attempt's latest asks were read from the wire.
     asked: HashMap<ApplicationAttemptId, Instant>,
+    journal: Option<Journal>,
 }
 
 impl<C: Core> Run<C> {
@@ -53,8 +54,10 @@ impl<C: Core> Run<C> {
         core: C,
         store: Box<dyn Store>,
         hands: Box<dyn Hands>,
+        journal: Option<Journal>,
     ) -> io::Result<JoinHandle<()>> {
         let mut run = Self::new(driver, core, store, hands);
+        run.journal = journal;
         thread::Builder::new()
             .name("driver".to_owned())
             .spawn(move || run.run())
@@ -76,10 +79,14 @@ impl<C: Core> Run<C> {
             view: None,
             view_readers: Vec::new(),
             asked: HashMap::new(),
+            journal: None,
         }
     }
 
     fn run(&mut self) {
+        if let (Some(journal), Some(rm)) = (&mut self.journal, self.core.journaled()) {
+            journal.begin(rm);
+        }
         let mut spare = Batch::default();
         let mut more = false;
         loop {
@@ -91,6 +98,9 @@ impl<C: Core> Run<C> {
             let mut batch = self.driver.inbox.take(wait, spare);
             let idle = batch.priority.is_empty() && batch.ordinary.is_empty();
             if batch.closed && idle {
+                if let (Some(journal), Some(rm)) = (&mut self.journal, self.core.journaled()) {
+                    journal.close(rm);
+                }
                 return;
             }
             more = self.step(&mut batch);
@@ -140,6 +150,9 @@ impl<C: Core> Run<C> {
         }
         let more = self.pass(now);
         self.carry_out();
+        if let (Some(journal), Some(rm)) = (&mut self.journal, self.core.journaled()) {
+            journal.end(rm);
+        }
         for read in reads {
             read(Some(&self.core));
         }
@@ -148,17 +161,25 @@ impl<C: Core> Run<C> {
     }
 
     fn apply(&mut self, now: Millis, event: Event) {
+        if let Some(journal) = &mut self.journal {
+            journal.event(now, &event);
+        }
         self.core.apply(now, event, &mut self.effects);
     }
 
     /// Passes until nothing is left to place or someone waits.
     fn pass(&mut self, now: Millis) -> bool {
-        while self.core.pass(now, &mut self.effects) {
+        loop {
+            if let Some(journal) = &mut self.journal {
+                journal.pass(now);
+            }
+            if !self.core.pass(now, &mut self.effects) {
+                return false;
+            }
             if !self.driver.inbox.is_empty() {
                 return true;
             }
         }
-        false
     }
 
     fn carry_out(&mut self) {

@@ -27,7 +27,8 @@ Heddle reads Hadoop's own files, as Hadoop 3.5 does: same names, same defaults, 
 - **`${yarn.log.dir}`**, which the default of yarn.nodemanager.log-dirs names, is `HADOOP_LOG_DIR`, else
   `YARN_LOG_DIR`, `HADOOP_HOME/logs`, `${hadoop.tmp.dir}/logs`.
 - **`-D key=value`** sets a key over all files, unless a file made it final.
-- **Heddle's own keys** begin with `yarn.nodemanager.heddle.`; Hadoop's daemons pass over them.
+- **Heddle's own keys** begin with `yarn.nodemanager.heddle.`, `yarn.resourcemanager.heddle.` or
+  `yarn.scheduler.capacity.heddle.`; Hadoop's daemons pass over them.
 - **Different from Hadoop**: external entities and external DTDs are refused, an include is a local
   file (looked for in the configuration directory, then beside the including file), and a file that
   includes itself is refused with its line. Files are read as UTF-8, UTF-16 with its mark,

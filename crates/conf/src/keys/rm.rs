@@ -18,7 +18,35 @@ pub(super) const GROUPS: &[(&str, &[Key])] = &[
     ("ResourceManager: scheduler (yarn-site.xml)", SCHEDULER),
     ("ResourceManager: node labels (yarn-site.xml)", LABELS),
     ("ResourceManager: keys of tokens (yarn-site.xml)", TOKENS),
+    ("ResourceManager: journal (yarn-site.xml)", JOURNAL),
     ("Queues (capacity-scheduler.xml)", QUEUES),
+];
+
+const JOURNAL: &[Key] = &[
+    key(
+        "yarn.resourcemanager.heddle.journal.mode",
+        Rm,
+        Choice,
+        "Whether everything that the ResourceManager's core takes is written down for `cargo xtask replay`: `off` (default), `ring` (the newest segments) or `full` (all). It costs a snapshot of the whole state a segment and a digest every 1,000 events. Files are for this account only and hold no tokens, keys or launch contexts. A disk that does not keep up ends the journal, never the ResourceManager.",
+    ),
+    key(
+        "yarn.resourcemanager.heddle.journal.dir",
+        Rm,
+        Path,
+        "Where the segments are; must be set where the journal is on.",
+    ),
+    key(
+        "yarn.resourcemanager.heddle.journal.segment-bytes",
+        Rm,
+        Long,
+        "A segment of this many bytes is followed by another: 67108864, at least 1048576.",
+    ),
+    key(
+        "yarn.resourcemanager.heddle.journal.segments",
+        Rm,
+        Int,
+        "Segments that `ring` keeps: 8.",
+    ),
 ];
 
 const ADDRESSES: &[Key] = &[

@@ -108,7 +108,8 @@ impl World {
                     return Err(format!("{attempt}: {complaint}"));
                 }
                 for grant in grants {
-                    let ends = now + self.rng.between(500, 10_000);
+                    let longest = if self.options.town { 40_000 } else { 10_000 };
+                    let ends = now + self.rng.between(500, longest);
                     self.start(&grant.node, &grant, ends);
                 }
             }

@@ -13,7 +13,7 @@ import subprocess
 from heddle import binaries, tools
 from heddle.errors import Failure
 
-PACKAGES = ("hadoop-ipc", "yarn-conf", "container-localizer")
+PACKAGES = ("hadoop-ipc", "yarn-conf", "container-localizer", "rm-journal")
 
 
 def main(arguments):
