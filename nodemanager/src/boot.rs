@@ -309,6 +309,7 @@ impl Ports {
             inbox: inbox.clone(),
             keys: Arc::clone(keys),
             types: settings.types.clone(),
+            acls: Arc::clone(&settings.acls),
         };
         let bind = resolve(&settings.rpc_bind, RPC_KEY).await?;
         let mut options = ServerOptions::new(bind, AuthPolicy::TokenOnly(Arc::clone(keys) as _));
@@ -343,6 +344,7 @@ impl Ports {
             http_port: self.http_port,
             log_dirs: settings.log_dirs.clone(),
             total: settings.total,
+            acls: Arc::clone(&settings.acls),
             types: settings.types.clone(),
             monitor: settings.monitor,
             started_wall_ms,
@@ -460,6 +462,7 @@ fn tools(
         accounts: settings.accounts.clone(),
         launch: settings.launch.clone(),
         limits: settings.monitor,
+        acls: Arc::clone(&settings.acls),
         local_dirs: settings.local_dirs.clone(),
         log_dirs: settings.log_dirs.clone(),
         types: settings.types.clone(),

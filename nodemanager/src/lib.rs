@@ -2,6 +2,7 @@
 //! May touch: everything its modules name.
 //! Must not: decide what the core decides.
 
+pub mod acls;
 pub mod boot;
 mod devices;
 pub mod driver;

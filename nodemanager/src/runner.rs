@@ -23,6 +23,7 @@ use tokio::{runtime::Handle as Runtime, task::AbortHandle};
 use yarn_types::{ApplicationId, ContainerId, Resource, ResourceTypes, exit};
 
 use crate::{
+    acls::NodeAcls,
     driver::Inbox,
     exec::{
         account::{Account, AccountRules, account_for},
@@ -98,6 +99,8 @@ pub struct Tools {
     pub binaries: Binaries,
     /// The cache of resources.
     pub localizer: Arc<Localizer>,
+    /// Who may see applications.
+    pub acls: Arc<NodeAcls>,
     /// Deletes in the background.
     pub deleter: Deleter,
     /// The same for logs.
@@ -493,6 +496,7 @@ impl Runner {
 
     /// `Action::DeleteLogs`.
     pub fn delete_logs(&self, app: ApplicationId) {
+        self.tools.acls.forget(app);
         let _inside = self.tools.runtime.enter();
         for root in &self.tools.log_dirs {
             self.tools.log_deleter.delete(Deletion {

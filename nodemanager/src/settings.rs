@@ -15,11 +15,13 @@ use yarn_types::{Resource, ResourceTypes};
 pub use gpu::{CgroupChoice, CgroupSettings, CpuSettings, GpuSettings, MemorySettings, Simulated};
 pub use labels::{LabelSettings, LabelSource};
 
-use crate::{exec::account::AccountRules, health::HealthScript};
+use crate::{acls::NodeAcls, exec::account::AccountRules, health::HealthScript};
 
 /// Everything the shell reads from the configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// Who may see applications.
+    pub acls: std::sync::Arc<NodeAcls>,
     /// Host of the node id, as configured; the machine's name for the wildcard address.
     pub node_host: String,
     /// Where ContainerManagementProtocol listens (`yarn.nodemanager.address`, `bind-host`).
@@ -141,6 +143,7 @@ impl Settings {
         };
         let users = yarn_conf::launch_users(conf, executor)?;
         Ok(Self {
+            acls: std::sync::Arc::new(NodeAcls::read(conf)?),
             node_host: node_host(&address.host),
             rpc_bind: bind(&address),
             web_bind: bind(&web),

@@ -2,6 +2,7 @@
 //! May touch: nothing but its own data; no dependency.
 //! Must not: do IO, read clocks, or know a wire format.
 
+pub mod acl;
 pub mod exit;
 pub mod gpu;
 pub mod ids;
@@ -12,6 +13,7 @@ pub mod states;
 pub mod time;
 pub mod units;
 
+pub use acl::{AccessList, Caller};
 pub use ids::{ApplicationAttemptId, ApplicationId, ContainerId, NodeId, ParseIdError};
 pub use lookup::Lookup;
 pub use resource::{GPU, LANES, MILLI, Resource, ResourceType, ResourceTypes};

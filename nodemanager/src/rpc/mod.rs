@@ -25,7 +25,7 @@ use yarn_types::{ApplicationAttemptId, ContainerId, ResourceTypes};
 
 pub use convert::{nm_status, status};
 
-use crate::{driver::Inbox, driver::Launches, keys::TokenKeys};
+use crate::{acls::NodeAcls, driver::Inbox, driver::Launches, keys::TokenKeys};
 
 /// Name of the protocol on the wire.
 pub const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB";
@@ -51,6 +51,8 @@ pub struct Containers {
     pub keys: Arc<TokenKeys>,
     /// Resource lanes.
     pub types: ResourceTypes,
+    /// Who may see applications.
+    pub acls: Arc<NodeAcls>,
 }
 
 /// Who calls: what the NMToken of the connection says.

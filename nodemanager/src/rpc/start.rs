@@ -124,6 +124,7 @@ impl Containers {
                 .collect(),
             fault: None,
         };
+        self.acls.remember(container.app(), &user, &context);
         match launch(user, spec.resource, context) {
             Ok(launch) => Some((spec, Some(launch))),
             Err(text) => {

@@ -7,6 +7,7 @@ use std::{
     fs::File,
     io::{Read, Seek, SeekFrom},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::UNIX_EPOCH,
 };
@@ -21,7 +22,7 @@ use nm_core::container::State;
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use yarn_types::ContainerId;
-use yarn_web::escape;
+use yarn_web::{Pairs, escape};
 
 use super::{Site, pages, rest::java_time};
 use crate::exec::{
@@ -33,6 +34,8 @@ use crate::exec::{
 const PAGE_BYTES_MAX: u64 = 4 << 20;
 /// Bytes read at a time for a stream.
 const CHUNK_BYTES: usize = 64 * 1024;
+/// `hadoop.http.staticuser.user` where nobody says who calls.
+const STATIC_USER: &str = "dr.who";
 /// Content type of a log.
 const TEXT: &str = "text/plain; charset=utf-8";
 /// Chunks that wait for a slow reader.
@@ -76,6 +79,8 @@ enum Missing {
     BadName(String),
     /// There is none.
     Unknown(String),
+    /// It is not for this caller.
+    Forbidden(String),
 }
 
 impl Missing {
@@ -83,6 +88,7 @@ impl Missing {
         match self {
             Self::BadName(text) => HttpResponse::BadRequest().body(text),
             Self::Unknown(text) => HttpResponse::NotFound().body(text),
+            Self::Forbidden(text) => HttpResponse::Forbidden().body(text),
         }
     }
 }
@@ -92,8 +98,27 @@ fn container(id: &str) -> Result<ContainerId, Missing> {
         .map_err(|_| Missing::BadName(format!("Invalid containerId: {id}")))
 }
 
-async fn open(site: &Site, id: &str, file: &str) -> Result<Log, Missing> {
+/// Refuses those who may not see the application (`ContainerLogsUtils.checkAccess`).
+pub(super) async fn check(site: &Site, query: &Pairs, id: ContainerId) -> Result<(), String> {
+    if !site.acls.enabled() {
+        return Ok(());
+    }
+    let named = query.iter().find(|(key, _)| key == "user.name");
+    let user = named.map_or_else(|| STATIC_USER.to_owned(), |(_, user)| user.clone());
+    let (acls, caller) = (Arc::clone(&site.acls), user.clone());
+    let may = web::block(move || acls.may_view(&caller, id.app())).await;
+    if may.unwrap_or(false) {
+        return Ok(());
+    }
+    Err(format!(
+        "User [{user}] is not authorized to view the logs for application {}",
+        id.app()
+    ))
+}
+
+async fn open(site: &Site, query: &Pairs, id: &str, file: &str) -> Result<Log, Missing> {
     let id = container(id)?;
+    check(site, query, id).await.map_err(Missing::Forbidden)?;
     let plain =
         !file.is_empty() && file != "." && file != ".." && !file.contains(['/', '\\', '\0']);
     if !plain {
@@ -116,13 +141,20 @@ async fn open(site: &Site, id: &str, file: &str) -> Result<Log, Missing> {
 }
 
 /// GET `/node/containerlogs/{id}/{user}`.
-pub(super) async fn list(site: web::Data<Site>, path: web::Path<(String, String)>) -> HttpResponse {
+pub(super) async fn list(
+    site: web::Data<Site>,
+    path: web::Path<(String, String)>,
+    query: Pairs,
+) -> HttpResponse {
     let (id, user) = path.into_inner();
     let known = match container(&id) {
         Ok(known) if is_valid_user(&user) => known,
         Ok(_) => return HttpResponse::BadRequest().body("Invalid user name"),
         Err(e) => return e.answer(),
     };
+    if let Err(text) = check(&site, &query, known).await {
+        return Missing::Forbidden(text).answer();
+    }
     let roots = site.log_dirs.clone();
     let files = web::block(move || list_logs(&roots, &known.app().to_string(), &known.to_string()));
     let files = files.await.unwrap_or_default();
@@ -151,13 +183,14 @@ pub(super) async fn page(
     site: web::Data<Site>,
     path: web::Path<(String, String, String)>,
     range: web::Query<Range>,
+    query: Pairs,
     request: HttpRequest,
 ) -> HttpResponse {
     let (id, user, name) = path.into_inner();
     if !is_valid_user(&user) {
         return HttpResponse::BadRequest().body("Invalid user name");
     }
-    let log = match open(&site, &id, &name).await {
+    let log = match open(&site, &query, &id, &name).await {
         Ok(log) => log,
         Err(e) => return e.answer(),
     };
@@ -202,9 +235,10 @@ pub(super) async fn text(
     site: web::Data<Site>,
     path: web::Path<(String, String)>,
     range: web::Query<Range>,
+    query: Pairs,
 ) -> HttpResponse {
     let (id, name) = path.into_inner();
-    let log = match open(&site, &id, &name).await {
+    let log = match open(&site, &query, &id, &name).await {
         Ok(log) => log,
         Err(Missing::Unknown(_)) => {
             return HttpResponse::NotFound()

@@ -17,7 +17,9 @@ use yarn_conf::Configuration;
 use yarn_types::{NodeId, Resource, ResourceTypes};
 use yarn_web::{get, rest as at};
 
-use crate::{driver::Inbox, gpu::LastReading, isolation::Guard, settings::MonitorSettings};
+use crate::{
+    acls::NodeAcls, driver::Inbox, gpu::LastReading, isolation::Guard, settings::MonitorSettings,
+};
 
 /// What the pages show.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ pub struct Site {
     pub log_dirs: Vec<PathBuf>,
     /// What the node offers.
     pub total: Resource,
+    /// Who may read logs.
+    pub acls: Arc<NodeAcls>,
     /// Resource lanes.
     pub types: ResourceTypes,
     /// Memory checks.

@@ -119,10 +119,14 @@ pub(super) async fn container_logs(
     site: web::Data<Site>,
     format: Format,
     id: web::Path<String>,
+    query: Pairs,
 ) -> HttpResponse {
     let Ok(known) = id.parse::<ContainerId>() else {
         return bad_container(format, &id);
     };
+    if let Err(text) = super::logs::check(&site, &query, known).await {
+        return HttpResponse::Forbidden().body(text);
+    }
     let node_id = site.node.to_string();
     let files = web::block(move || log_files(&site, known)).await;
     let container_log_info = files.unwrap_or_default();

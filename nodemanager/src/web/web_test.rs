@@ -22,6 +22,7 @@ fn serve(logs: &Path) -> (String, actix_web::dev::ServerHandle) {
         http_port,
         log_dirs: vec![logs.to_owned()],
         total: Resource::new(8192, 8),
+        acls: Arc::default(),
         types: ResourceTypes::memory_and_vcores(),
         monitor: MonitorSettings {
             enabled: true,

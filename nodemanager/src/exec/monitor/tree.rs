@@ -51,8 +51,11 @@ pub struct Limits {
 /// `(long) (pmem * ratio)` with Java's float ratio.
 pub fn vmem_limit(pmem: u64, ratio: f32) -> u64 {
     let product = pmem as f32 * ratio;
-    // In range by the check, and a limit's fraction of a byte is nothing.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "in range by the check, and a limit's fraction of a byte is nothing"
+    )]
     if product > 0.0 && product < 9.0e18 {
         product as u64
     } else {
