@@ -74,12 +74,6 @@ impl Rm {
             .collect()
     }
 
-    /// The submitter of an application.
-    pub fn user_of(&self, id: ApplicationId) -> Option<&Arc<str>> {
-        let app = self.apps.get(self.app_by_id.get(&id)?)?;
-        Some(&app.submission.user)
-    }
-
     /// An attempt.
     pub fn attempt(&self, id: ApplicationAttemptId) -> Option<AttemptReport> {
         let app = self.apps.get(self.app_by_id.get(&id.app)?)?;

@@ -13,7 +13,7 @@ use super::{
     Sched,
     app::{Am, App, Submitted, Turn},
     ask::{ANY, Ask, AskKey, Asks},
-    ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx},
+    ids::{AppIdx, ContainerIdx, LabelIdx, QueueIdx},
     label::PerLabel,
     policy::AppOrder,
     tree::ROOT,
@@ -263,31 +263,6 @@ impl Sched {
         self.forget_user(a.queue, a.user);
         self.settle_state(a.queue);
         self.activate(a.queue);
-    }
-
-    /// A container that a re-registered node still runs comes back into the accounts.
-    pub fn recover(
-        &mut self,
-        app: AppIdx,
-        node: NodeIdx,
-        resource: Resource,
-        is_am: bool,
-    ) -> Option<ContainerIdx> {
-        let asked = self.nodes.get(node)?.label;
-        if is_am
-            && let Some(a) = self.app_mut(app)
-            && std::mem::take(&mut a.am.waiting)
-        {
-            let (host, rack) = {
-                let n = self.nodes.get(node)?;
-                (n.host.clone(), n.rack.clone())
-            };
-            self.app_mut(app)?
-                .asks
-                .granted(AM_KEY, &host, &rack, super::ask::Locality::OffSwitch);
-            self.count_demand(app);
-        }
-        self.place(app, node, resource, AM_KEY, asked, is_am)
     }
 
     /// Brings the queues' demand and the user's place among the demanding up to date with the

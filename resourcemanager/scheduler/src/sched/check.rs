@@ -256,30 +256,6 @@ impl Sched {
         Ok(())
     }
 
-    /// No usable node holds more than it offers, and no queue more than its maximum (laws of runs
-    /// in which neither totals nor limits shrink).
-    ///
-    /// # Errors
-    /// The first that does.
-    pub fn check_never_over(&self) -> Result<(), String> {
-        let over = |free: Resource| !self.conf.calculator.fits(Resource::ZERO, free);
-        for (_, n) in self.nodes.iter() {
-            if over(n.total.minus(n.used)) {
-                return Err(format!(
-                    "node {} offers {:?} and holds {:?}",
-                    n.host, n.total, n.used
-                ));
-            }
-        }
-        for (_, q) in self.tree.iter() {
-            let used = q.usage(LabelIdx::DEFAULT).used;
-            if over(q.maximum(LabelIdx::DEFAULT).minus(used)) {
-                return Err(format!("queue {} holds {used:?}, over its maximum", q.path));
-            }
-        }
-        Ok(())
-    }
-
     /// Feeds every figure that decides anything into `into`, in a fixed order.
     pub fn digest(&self, into: &mut impl FnMut(u64)) {
         let resource = |r: Resource, into: &mut dyn FnMut(u64)| {

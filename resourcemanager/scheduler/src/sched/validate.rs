@@ -54,14 +54,6 @@ impl Sched {
         own.map_or(cluster, |own| own.min(cluster))
     }
 
-    /// The largest container that an application may ask for.
-    pub fn maximum_for(&self, app: AppIdx) -> Resource {
-        self.app(app).map_or_else(
-            || self.maximum_allocation(),
-            |a| self.maximum_allocation_of(a.queue),
-        )
-    }
-
     /// The normalised size and the partition of an ApplicationMaster's container, for an
     /// application that goes to `queue`; where there is no such queue, as for the cluster.
     ///
