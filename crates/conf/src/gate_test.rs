@@ -42,7 +42,6 @@ fn what_weakens_safety_is_refused_by_key() {
         ("hadoop.security.authentication", "kerberos"),
         ("hadoop.security.authorization", "true"),
         ("hadoop.rpc.protection", "authentication,privacy"),
-        ("yarn.acl.enable", " TRUE "),
         ("yarn.http.policy", "HTTPS_ONLY"),
         ("hadoop.http.authentication.type", "kerberos"),
         (
@@ -78,7 +77,6 @@ fn what_changes_scheduling_is_refused_by_the_rm_alone() {
             "yarn.resourcemanager.configuration.provider-class",
             "org.apache.hadoop.yarn.FileSystemBasedConfigurationProvider",
         ),
-        ("yarn.resourcemanager.scheduler.monitor.enable", "true"),
         // Without a directory for them.
         ("yarn.node-labels.enabled", "true"),
     ] {

@@ -58,7 +58,10 @@ fn keys_are_spelled_as_hadoop_spells_them() {
                 || known.contains(key.name)
                 || others.contains(&key.name)
                 || key.name.starts_with("yarn.nodemanager.heddle.")
-                || key.name.starts_with("yarn.resourcemanager.heddle."),
+                || key.name.starts_with("yarn.resourcemanager.heddle.")
+                || key
+                    .name
+                    .starts_with("yarn.resourcemanager.monitor.capacity.preemption."),
             "{} is no key of Hadoop",
             key.name
         );

@@ -401,6 +401,11 @@ pub fn level(share: f32, levels: u32) -> u32 {
     u32::try_from(step.min(last).max(0)).unwrap_or(0)
 }
 
+/// A count rounded up, as `(int) Math.ceil`.
+pub fn count_up(count: f32) -> i32 {
+    i32::try_from(to_i64(f64::from(count.ceil()))).unwrap_or(i32::MAX)
+}
+
 /// Compares shares.
 pub fn compare(a: f32, b: f32) -> Ordering {
     a.total_cmp(&b)

@@ -17,6 +17,14 @@ pub(super) const GROUPS: &[(&str, &[Key])] = &[
     ),
     ("ResourceManager: scheduler (yarn-site.xml)", SCHEDULER),
     ("ResourceManager: node labels (yarn-site.xml)", LABELS),
+    (
+        "ResourceManager: placement of applications (yarn-site.xml)",
+        PLACEMENT,
+    ),
+    (
+        "ResourceManager: preemption and other monitors (yarn-site.xml)",
+        MONITORS,
+    ),
     ("ResourceManager: keys of tokens (yarn-site.xml)", TOKENS),
     ("ResourceManager: journal (yarn-site.xml)", JOURNAL),
     ("Queues (capacity-scheduler.xml)", QUEUES),
@@ -358,6 +366,150 @@ const SCHEDULER: &[Key] = &[
         Rm,
         Int,
         "Asks for more vcores are refused.",
+    ),
+];
+
+const PLACEMENT: &[Key] = &[
+    key(
+        "yarn.scheduler.queue-placement-rules",
+        Rm,
+        List,
+        "`user-group` and `app-name`; others need Java classes and are refused.",
+    ),
+    key(
+        "yarn.scheduler.queue-placement-rules.app-name",
+        Rm,
+        List,
+        "Queues by name of application.",
+    ),
+    key(
+        "yarn.resourcemanager.application-tag-based-placement.enable",
+        Rm,
+        Bool,
+        "An application with the tag `userid=NAME` is placed as one of NAME, if its submitter is on the whitelist and NAME may submit there.",
+    ),
+    key(
+        "yarn.resourcemanager.application-tag-based-placement.username.whitelist",
+        Rm,
+        List,
+        "Users whose tags are believed.",
+    ),
+    key(
+        "yarn.workflow-id.tag-prefix",
+        Rm,
+        Text,
+        "What begins the tag that names an application's workflow.",
+    ),
+];
+
+const MONITORS: &[Key] = &[
+    key(
+        "yarn.resourcemanager.scheduler.monitor.enable",
+        Rm,
+        Bool,
+        "Whether the monitors of the scheduler run. As all keys of monitors it may stand in capacity-scheduler.xml too; `yarn rmadmin -refreshQueues` turns them on and off.",
+    ),
+    key(
+        "yarn.resourcemanager.scheduler.monitor.policies",
+        Rm,
+        List,
+        "Which: `ProportionalCapacityPreemptionPolicy` (containers over their queue's guarantee are asked back, then taken), `AutoCreatedQueueDeletionPolicy` (created queues that nobody uses go), `QueueConfigurationAutoRefreshPolicy` (a changed capacity-scheduler.xml is read without `-refreshQueues`). Another class is refused.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.observe_only",
+        Rm,
+        Bool,
+        "Preemption only works out what it would take.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval",
+        Rm,
+        Long,
+        "Milliseconds between rounds of preemption and of the removal of created queues.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill",
+        Rm,
+        Long,
+        "Milliseconds that an ApplicationMaster has to give a container back before it is taken.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round",
+        Rm,
+        Float,
+        "Most of a partition that one round takes, 0 to 1.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.max_ignored_over_capacity",
+        Rm,
+        Float,
+        "Use over the guarantee that is let be, as a share of it.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.natural_termination_factor",
+        Rm,
+        Float,
+        "Share of what is missing that one round takes, 0 to 1; the rest is left to containers that end by themselves.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.select_based_on_reserved_containers",
+        Rm,
+        Bool,
+        "Takes first what makes room for reserved containers.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.additional_res_balance_based_on_reserved_containers",
+        Rm,
+        Bool,
+        "Reserved containers count when room on a node is worked out.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.conservative-drf",
+        Rm,
+        Bool,
+        "Takes no container that frees none of the types that are missing.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied.enabled",
+        Rm,
+        Bool,
+        "Goes on until queues over their guarantee are even.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied.max-wait-before-kill",
+        Rm,
+        Long,
+        "Milliseconds before a container is taken for that.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled",
+        Rm,
+        Bool,
+        "Preempts inside queues, for higher priority or users below their limit.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.minimum-threshold",
+        Rm,
+        Float,
+        "Use of its guarantee from which on a queue is looked at.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.max-allowable-limit",
+        Rm,
+        Float,
+        "Most of its guarantee that is taken inside a queue.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.preemption-order-policy",
+        Rm,
+        Choice,
+        "`userlimit_first` or `priority_first`.",
+    ),
+    key(
+        "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.conservative-drf",
+        Rm,
+        Bool,
+        "The same inside queues.",
     ),
 ];
 

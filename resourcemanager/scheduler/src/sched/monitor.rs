@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     conf::{LeafOrder, ParentOrder},
+    num,
     preempt::{self, Action, ContainerKey, QueueRow, Rules, Snapshot},
 };
 
@@ -34,6 +35,19 @@ impl Sched {
     pub fn preemption_interval_ms(&self) -> Option<u64> {
         let conf = &self.conf.queues.cluster.preemption;
         conf.enabled.then_some(conf.interval_ms.max(1))
+    }
+
+    /// Period in which [`Self::expire_queues`] is due, in milliseconds, where the monitor is on.
+    pub fn queue_deletion_interval_ms(&self) -> Option<u64> {
+        let period_ms = self.conf.queues.cluster.queue_deletion_interval_ms?;
+        Some(period_ms.max(1))
+    }
+
+    /// Period in which the shell looks for a changed capacity-scheduler.xml
+    /// (`QueueConfigurationAutoRefreshPolicy`), in milliseconds, where the monitor is on.
+    pub fn auto_refresh_interval_ms(&self) -> Option<u64> {
+        let period_ms = self.conf.queues.cluster.auto_refresh_interval_ms?;
+        Some(period_ms.max(1))
     }
 
     /// One round of the monitor: containers to ask back or to end are told.
@@ -106,6 +120,14 @@ impl Sched {
         if free && self.unreserve(reservation) {
             self.reserve(c.app, to, c.resource, c.key, c.asked);
         }
+    }
+
+    /// How many containers of the smallest size are as much as `resource`, rounded up
+    /// (`FiCaSchedulerApp.getAllocation`).
+    pub fn in_smallest_containers(&self, resource: Resource) -> i32 {
+        let (types, cluster) = (&self.conf.types, self.cluster_total());
+        let calculator = self.conf.calculator;
+        num::count_up(calculator.divide(resource, self.minimum(), cluster, types))
     }
 
     /// The containers that the monitor asked back.
