@@ -29,7 +29,7 @@ fn site(properties: &[(&str, &str)]) -> String {
 #[test]
 fn every_finding_is_one_line_with_its_place_and_mark() {
     let dir = directory(&site(&[
-        ("yarn.acl.enable", "true"),
+        ("hadoop.security.authorization", "true"),
         ("yarn.resourcemanager.recovery.enabled", "true"),
         ("yarn.no.such.key", "two\nlines"),
     ]));
@@ -40,7 +40,7 @@ fn every_finding_is_one_line_with_its_place_and_mark() {
     let lines = report.lines();
     assert_eq!(lines.len(), 3, "{lines:#?}");
     for (line, start) in lines.iter().zip([
-        ":2: yarn.acl.enable=true: access control lists",
+        ":2: hadoop.security.authorization=true: service-level authorization",
         ":3: warning: yarn.resourcemanager.recovery.enabled=true: ",
         ":4: note: yarn.no.such.key=two\\nlines: unknown key",
     ]) {

@@ -2,7 +2,7 @@
 //! May touch: the core's read model, the kill event.
 //! Must not: decide what the core decides.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -11,7 +11,8 @@ use actix_web::{
 };
 use rm_core::{
     Event, Reply,
-    event::ClientRequest,
+    acl::{AppAccess, QueueAcl},
+    event::{ClientRequest, Who},
     view::{AppPartition, AppReport, AttemptReport},
 };
 use tokio::sync::oneshot;
@@ -25,12 +26,57 @@ use super::{
     filter::{self, BadQuery, Deselected, Filter},
 };
 use crate::{
+    acls::QueueLists,
     driver::{Refusal, wall_ms},
+    groups,
     rpc::{app_urls, expiry_time},
 };
 
 /// `hadoop.http.staticuser.user` where nobody says who calls.
 pub(super) const STATIC_USER: &str = "dr.who";
+
+/// Who calls: `user.name`, or the static user; with groups where access lists count.
+async fn caller(state: &State, query: &Pairs) -> Who {
+    let named = query.iter().find(|(key, _)| key == "user.name");
+    let user = named.map_or_else(|| STATIC_USER.to_owned(), |(_, user)| user.clone());
+    let plain = Who {
+        user: user.as_str().into(),
+        groups: Vec::new(),
+    };
+    if !state.context.acls.enabled() {
+        return plain;
+    }
+    let found = actix_web::web::block(move || groups::who(&user));
+    found.await.unwrap_or(plain)
+}
+
+/// What is left of an application for somebody who may not see it (`AppInfo`).
+fn reduced(app: dto::App) -> dto::App {
+    dto::App {
+        started_time: 0,
+        launch_time: 0,
+        finished_time: 0,
+        elapsed_time: 0,
+        am_container_logs: None,
+        am_host_http_address: None,
+        am_rpc_address: None,
+        master_node_id: None,
+        allocated_mb: 0,
+        allocated_vcores: 0,
+        reserved_mb: 0,
+        reserved_vcores: 0,
+        running_containers: 0,
+        memory_seconds: 0,
+        vcore_seconds: 0,
+        queue_usage_percentage: 0.0,
+        cluster_usage_percentage: 0.0,
+        resource_info: None,
+        app_node_label_expression: None,
+        am_node_label_expression: None,
+        timeouts: None,
+        ..app
+    }
+}
 
 fn bad_id(format: Format, text: &str) -> HttpResponse {
     format.bad_application_id(text)
@@ -60,7 +106,15 @@ pub(super) async fn apps(state: Data<State>, format: Format, query: Pairs) -> Ht
         Ok(queue) => queue,
         Err(bad) => return refused(format, bad),
     };
+    let who = caller(&state, &query).await;
+    let lists = QueueLists::of(view.queues.iter().map(|q| &**q));
+    let acls = &state.context.acls;
+    let may = |app: &AppReport| {
+        let administers = |queue: &str| lists.allows(QueueAcl::AdministerQueue, queue, &who);
+        acls.may(&who, AppAccess::View, app, administers)
+    };
     let shown = view.apps.iter().filter(|app| filter.shows(app, queue));
+    let shown = shown.filter(|app| !acls.filter_lists() || may(app));
     let limit = filter.limit.unwrap_or(usize::MAX);
     let shown: Vec<_> = shown.take(limit).cloned().collect();
     let ids: Vec<_> = shown.iter().map(|app| app.current_attempt).collect();
@@ -72,7 +126,10 @@ pub(super) async fn apps(state: Data<State>, format: Format, query: Pairs) -> Ht
         return busy(format);
     };
     let app = shown.iter().zip(&attempts);
-    let app = app.map(|(app, a)| app_dto(&state, app, a.as_ref(), filter.deselected));
+    let app = app.map(|(app, a)| {
+        let seen = app_dto(&state, app, a.as_ref(), filter.deselected);
+        if may(app) { seen } else { reduced(seen) }
+    });
     format.ok("apps", &dto::Apps { app: app.collect() })
 }
 
@@ -137,16 +194,20 @@ pub(super) async fn app(
         Ok(filter) => filter.deselected,
         Err(bad) => return refused(format, bad),
     };
+    let who = caller(&state, &query).await;
+    let acls = Arc::clone(&state.context.acls);
     let found = state.ask(move |rm| {
         let app = rm.app(id)?;
         let attempt = app.current_attempt.and_then(|a| rm.attempt(a));
-        Some((app, attempt))
+        let may = acls.may_now(rm, &who, AppAccess::View, &app);
+        Some((app, attempt, may))
     });
     match found.await {
         None => busy(format),
         Some(None) => not_found(format, id),
-        Some(Some((app, attempt))) => {
-            format.ok("app", &app_dto(&state, &app, attempt.as_ref(), deselected))
+        Some(Some((app, attempt, may))) => {
+            let seen = app_dto(&state, &app, attempt.as_ref(), deselected);
+            format.ok("app", &if may { seen } else { reduced(seen) })
         }
     }
 }
@@ -224,8 +285,8 @@ pub(super) async fn put_state(
     if wanted != ApplicationState::Killed.as_str() {
         return format.bad_request("Only 'KILLED' is allowed as a target state.");
     }
-    let user = query.iter().find(|(key, _)| key == "user.name");
-    let user = user.map_or(STATIC_USER, |(_, user)| user);
+    let who = caller(&state, &query).await;
+    let user = &*Arc::clone(&who.user);
     let mut diagnostics = target.diagnostics.unwrap_or_default();
     diagnostics.truncate(diagnostics.floor_char_boundary(CLIENT_TEXT_BYTES_MAX));
     let kill = ClientRequest::Kill {
@@ -235,14 +296,20 @@ pub(super) async fn put_state(
         peer: String::new(),
         diagnostics,
     };
-    let done = match send(&state, kill).await {
-        None | Some(Err(Refusal::Busy)) => return busy(format),
-        Some(Err(Refusal::Reject(r))) if r.kind == rm_core::RejectKind::AccessControl => {
+    let acls = Arc::clone(&state.context.acls);
+    let checked = state.ask(move |rm| (acls.check_change(rm, &who, &kill), kill));
+    let kill = match checked.await {
+        None => return busy(format),
+        Some((Ok(()), kill)) => kill,
+        Some((Err(_), _)) => {
             let text = format!("Unauthorized attempt to kill appid {id} by remote user {user}");
             return HttpResponse::Forbidden()
                 .content_type("text/plain;charset=utf-8")
                 .body(text);
         }
+    };
+    let done = match send(&state, kill).await {
+        None | Some(Err(Refusal::Busy)) => return busy(format),
         Some(Err(Refusal::Reject(r))) => return format.bad_request(&r.message),
         Some(Ok(reply)) => matches!(*reply, Reply::KillCompleted(true)),
     };

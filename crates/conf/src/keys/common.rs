@@ -15,7 +15,29 @@ pub(super) const GROUPS: &[(&str, &[Key])] = &[
         TYPES,
     ),
     ("Security, RPC and paths (core-site.xml)", CORE),
+    ("Access control (yarn-site.xml)", ACCESS),
     ("Finding the ResourceManager (yarn-site.xml)", FINDING),
+];
+
+const ACCESS: &[Key] = &[
+    key(
+        "yarn.acl.enable",
+        Both,
+        Bool,
+        "Whether access lists count: of queues for submitting, moving and administering, of applications (those of their launch context) for reports, changes and logs, of priorities. Groups are those of the local account database, asked each time.",
+    ),
+    key(
+        "yarn.admin.acl",
+        Both,
+        Text,
+        "Users and groups that may call `yarn rmadmin`, whatever `yarn.acl.enable` says, and that may see and change every application; the daemon's own account always may. `yarn rmadmin -refreshAdminAcls` reads it again.",
+    ),
+    key(
+        "yarn.webapp.filter-entity-list-by-user",
+        Rm,
+        Bool,
+        "Lists of applications of REST leave out what the caller (`user.name`, or the static user) may not see.",
+    ),
 ];
 
 const TYPES: &[Key] = &[
