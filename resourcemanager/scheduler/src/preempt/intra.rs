@@ -87,8 +87,12 @@ fn from_leaf(round: &mut Round<'_>, plans: &Plans, partition: usize, queue: usiz
         return;
     };
     let sum = plan.apps.iter().map(|app| app.actually);
+    let mut due = sum.fold(Resource::ZERO, Resource::plus);
+    if let Some(lane) = only_gpus_short(round, (partition, queue), due) {
+        due = Resource::ZERO.with(lane, due.0[lane]);
+    }
     let mut needs = vec![None; round.snapshot.partitions.len()];
-    needs[partition] = Some(Need::new(sum.fold(Resource::ZERO, Resource::plus)));
+    needs[partition] = Some(Need::new(due));
     let losers = plan.apps.iter().filter(|app| !app.actually.is_zero());
     let losers: Vec<(usize, usize)> = losers.map(|app| (app.app, app.user)).collect();
     let mut rolling: BTreeMap<usize, Resource> = BTreeMap::new();
@@ -100,6 +104,29 @@ fn from_leaf(round: &mut Round<'_>, plans: &Plans, partition: usize, queue: usiz
             .or_insert_with(|| share.map_or(Resource::ZERO, |share| share.used));
         from_app(round, plans, (app, user), &mut needs, used);
     }
+}
+
+/// The lane of GPUs, when they are due and what is free at every level does for the rest: a
+/// container without GPUs would end in vain.
+fn only_gpus_short(
+    round: &Round<'_>,
+    (partition, leaf): (usize, usize),
+    due: Resource,
+) -> Option<usize> {
+    let gpus = round.rules.gpu_lane().filter(|lane| due.0[*lane] > 0)?;
+    let total = round.snapshot.partitions[partition].total;
+    let rows = &round.table.rows[partition];
+    let mut at = Some(leaf);
+    while let Some(queue) = at {
+        let most = if queue == 0 { total } else { rows[queue].max };
+        let free = most.minus(rows[queue].used);
+        let short = |lane: usize| lane != gpus && due.0[lane] > free.0[lane].max(0);
+        if (0..round.rules.types.len()).any(short) {
+            return None;
+        }
+        at = round.snapshot.queues[queue].parent;
+    }
+    Some(gpus)
 }
 
 /// Takes containers of an application, AMs never, until it or its user would have too little

@@ -3,10 +3,13 @@
 //! Must not: depend on case files.
 
 use super::super::{
-    LeafOrder,
-    town::{Town, conf, mb},
+    LeafOrder, Rules,
+    town::{Town, conf, gpu, mb, types},
 };
-use crate::conf::{IntraOrder, IntraPreemption, PreemptionConf};
+use crate::{
+    conf::{IntraOrder, IntraPreemption, PreemptionConf},
+    num::Calculator,
+};
 
 fn on(order: IntraOrder, most: f32) -> PreemptionConf {
     PreemptionConf {
@@ -124,4 +127,35 @@ fn what_another_queue_takes_counts() {
     assert_eq!(inter, [50, 0]);
     let both = town.marks(&on(IntraOrder::PriorityFirst, 1.0));
     assert!(both[0] >= 50 && both[0] <= 90, "{both:?}");
+}
+
+#[test]
+fn where_gpus_alone_are_short_containers_without_gpus_are_spared() {
+    let types = types();
+    let hadoop = Rules {
+        calculator: Calculator::Dominant,
+        types: &types,
+        spare_cpu_only: false,
+    };
+    let sparing = Rules {
+        spare_cpu_only: true,
+        ..hadoop
+    };
+    let with_memory = |memory: i64| {
+        let mut town = Town::new(gpu(memory, 100, 8));
+        let leaf = town.leaf(gpu(memory, 100, 8), gpu(40, 4, 2));
+        let user = town.user(gpu(memory, 100, 8));
+        let trainer = town.app_of(leaf, user, 1);
+        let etl = town.app_of(leaf, user, 1);
+        let high = town.app_of(leaf, user, 5);
+        town.holds(trainer, 8, gpu(20, 2, 1));
+        town.holds(etl, 6, gpu(20, 2, 0));
+        town.asks(high, gpu(40, 4, 2));
+        town
+    };
+    let conf = on(IntraOrder::PriorityFirst, 1.0);
+    assert_eq!(with_memory(1_000).marks_by(&conf, &sparing), [2, 0, 0]);
+    assert!(with_memory(1_000).marks_by(&conf, &hadoop)[1] > 0);
+    // memory is short, too
+    assert!(with_memory(290).marks_by(&conf, &sparing)[1] > 0);
 }
