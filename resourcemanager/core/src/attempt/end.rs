@@ -6,7 +6,7 @@ use yarn_types::{ApplicationAttemptId, ApplicationId, ContainerId, FinalStatus, 
 
 use super::{Ending, LifeEvent, LifeState, MasterLink};
 use crate::{
-    app::AppEvent,
+    app::{AppEvent, AppState},
     container::{EndCause, Ended, HeldState},
     effect::{Action, Effect, Record},
     liveness::Watched,
@@ -171,6 +171,8 @@ impl Rm {
             return;
         };
         let (max_attempts, keep) = (app.max_attempts, app.submission.keep_containers);
+        // one that is being killed meanwhile, or runs its master itself, has no other attempt
+        let goes_on = app.state != AppState::Killing && !app.submission.unmanaged;
         let Some(attempt) = app.attempts.last_mut() else {
             return;
         };
@@ -181,7 +183,7 @@ impl Rm {
             "N/A".clone_into(&mut attempt.host);
             attempt.rpc_port = -1;
         }
-        let another = max_attempts > 1 && failures < max_attempts;
+        let another = goes_on && max_attempts > 1 && failures < max_attempts;
         let keep = keep && state == LifeState::Failed && another;
         let diagnostics = attempt.diagnostics.clone();
         if std::mem::take(&mut attempt.token_live) {
@@ -254,7 +256,7 @@ impl Rm {
     /// The ApplicationMaster unregisters (`RMAppAttemptImpl.AMUnregisteredTransition`).
     pub(crate) fn unregister_master(&mut self, idx: AppIdx, ending: Ending, out: &mut Vec<Effect>) {
         self.end_current_attempt(idx, ending, out);
-        let target = crate::app::AppState::Finishing;
+        let target = AppState::Finishing;
         self.end_app(
             idx,
             AppEvent::AttemptUnregistered,
