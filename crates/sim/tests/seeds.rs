@@ -107,7 +107,15 @@ fn every_town_heals_and_its_journal_replays() {
         all.granted > 2_000 && all.restarts > 80 && all.refreshed > 300 && all.refused > 50,
         "{all:?}"
     );
-    assert!(all.preempted > 0, "{all:?}");
+}
+
+/// Seeds that found something: a killed application whose attempt was failing left its containers
+/// behind (136, 311).
+#[test]
+fn seeds_that_found_something_stay_green() {
+    for seed in [136, 262, 311] {
+        run(seed, &Options::town(seed)).unwrap_or_else(|failure| panic!("{failure}"));
+    }
 }
 
 /// Every bug of the core that can be planted is found in a town, in fewer than 50 seeds.

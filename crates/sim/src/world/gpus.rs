@@ -20,7 +20,7 @@ use super::World;
 use crate::node::SimNode;
 
 /// After the faults end, messages sent before may still arrive for this long.
-const LATE_MS: u64 = 7_000;
+pub(super) const LATE_MS: u64 = 7_000;
 
 /// What a run remembers of grants of devices.
 #[derive(Default)]

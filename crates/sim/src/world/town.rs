@@ -129,7 +129,9 @@ impl World {
             return;
         }
         if !self.faulty() {
-            if !std::mem::replace(&mut self.town.calm, true) {
+            // what was sent before may still arrive
+            let late = self.now_ms < self.options.faulty_ms + super::gpus::LATE_MS;
+            if !late && !std::mem::replace(&mut self.town.calm, true) {
                 self.put_back();
             }
             return;
