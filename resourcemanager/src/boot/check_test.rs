@@ -21,7 +21,6 @@ fn lines(pairs: &[(&str, &str)], lenient: bool) -> (bool, Vec<String>) {
 fn all_parts_are_judged_and_each_key_is_said_once() {
     let (accepted, lines) = lines(
         &[
-            ("yarn.acl.enable", "true"),
             ("yarn.resourcemanager.address", "host:99999"),
             ("yarn.scheduler.capacity.root.default.capacity", "50"),
             ("yarn.scheduler.capacity.root.default.state", "ASLEEP"),
@@ -29,9 +28,8 @@ fn all_parts_are_judged_and_each_key_is_said_once() {
         false,
     );
     assert!(!accepted);
-    assert_eq!(lines.len(), 4, "{lines:#?}");
+    assert_eq!(lines.len(), 3, "{lines:#?}");
     for (line, start) in lines.iter().zip([
-        "-D: yarn.acl.enable=true: ",
         "-D: yarn.resourcemanager.address=host:99999: ",
         "-D: yarn.scheduler.capacity.root.default.state=ASLEEP: No enum constant",
         "-D: yarn.scheduler.capacity.root.queues=default: Illegal capacity sum of 0.5",
