@@ -66,6 +66,7 @@ struct Class(&'static str);
 
 const BAD_REQUEST: Class = Class("org.apache.hadoop.yarn.webapp.BadRequestException");
 const NOT_FOUND: Class = Class("org.apache.hadoop.yarn.webapp.NotFoundException");
+const AUTHORIZATION: Class = Class("org.apache.hadoop.security.authorize.AuthorizationException");
 const ILLEGAL_ARGUMENT: Class = Class("java.lang.IllegalArgumentException");
 const NOT_ACCEPTABLE: Class = Class("javax.ws.rs.NotAcceptableException");
 const NOT_ALLOWED: Class = Class("javax.ws.rs.NotAllowedException");
@@ -184,6 +185,11 @@ impl Format {
     /// A body that cannot be read: Hadoop says no more than that.
     pub fn unreadable(self) -> HttpResponse {
         self.refuse(StatusCode::BAD_REQUEST, WEB_APPLICATION, None)
+    }
+
+    /// Hadoop's `AuthorizationException`.
+    pub fn forbidden(self, message: String) -> HttpResponse {
+        self.refuse(StatusCode::FORBIDDEN, AUTHORIZATION, Some(message))
     }
 
     /// Hadoop's `NotFoundException`.

@@ -24,8 +24,8 @@ use tokio::sync::oneshot;
 use yarn_types::{NodeId, ResourceTypes};
 use yarn_web::{Format, Pairs};
 
-use super::{State, busy, dto::ResourceInfo};
-use crate::{driver::Refusal, labels, rpc::labels_refused};
+use super::{State, apps::STATIC_USER, busy, dto::ResourceInfo};
+use crate::{driver::Refusal, groups, labels, rpc::labels_refused};
 
 /// `NodeLabelsInfo`.
 #[derive(Serialize, Default)]
@@ -223,8 +223,32 @@ pub(super) async fn of_node(
     format.bare("nodeLabelsInfo", &Labels { node_label_info })
 }
 
-/// Sends the change to the core; an empty answer when it is done.
-async fn change(state: &State, format: Format, request: LabelRequest) -> HttpResponse {
+/// Whether the caller, `user.name` or the static user, administers the cluster.
+async fn is_admin(state: &State, user: &str) -> bool {
+    if state.context.acls.everybody_administers() {
+        return true;
+    }
+    let (acls, user) = (Arc::clone(&state.context.acls), user.to_owned());
+    // The account database may be across the network.
+    let asked = actix_web::web::block(move || acls.is_admin(groups::who(&user).caller()));
+    asked.await.unwrap_or(false)
+}
+
+/// Sends the change to the core; an empty answer when it is done. `place` is the address as
+/// Hadoop's refusal calls it.
+async fn change(
+    state: &State,
+    format: Format,
+    query: &Pairs,
+    place: &str,
+    request: LabelRequest,
+) -> HttpResponse {
+    let named = query.iter().find(|(key, _)| key == "user.name");
+    let user = named.map_or(STATIC_USER, |(_, user)| user);
+    if !is_admin(state, user).await {
+        let text = format!("User {user} not authorized for post to ...{place}");
+        return format.forbidden(text);
+    }
     let maps = matches!(request, LabelRequest::Replace { .. });
     if let Some(text) = labels_refused(&state.context, maps) {
         return format.bad_request(&text);
@@ -316,6 +340,7 @@ struct AddedLabel {
 pub(super) async fn add(
     state: Data<State>,
     format: Format,
+    query: Pairs,
     request: HttpRequest,
     bytes: Bytes,
 ) -> HttpResponse {
@@ -334,13 +359,14 @@ pub(super) async fn add(
     };
     let all = read.labels.iter();
     let all = all.map(|l| (l.name.trim().into(), l.exclusivity)).collect();
-    change(&state, format, LabelRequest::Add(all)).await
+    change(&state, format, &query, "/add-node-labels", LabelRequest::Add(all)).await
 }
 
 /// POST `/remove-node-labels?labels=…`.
 pub(super) async fn remove(state: Data<State>, format: Format, query: Pairs) -> HttpResponse {
     let names = labels::names(&values(&query, "labels"));
-    change(&state, format, LabelRequest::Remove(names)).await
+    let request = LabelRequest::Remove(names);
+    change(&state, format, &query, "/remove-node-labels", request).await
 }
 
 /// New labels of nodes.
@@ -358,7 +384,13 @@ struct MappedNode {
     labels: Vec<String>,
 }
 
-async fn replace(state: &State, format: Format, nodes: Vec<MappedNode>) -> HttpResponse {
+async fn replace(
+    state: &State,
+    format: Format,
+    query: &Pairs,
+    place: &str,
+    nodes: Vec<MappedNode>,
+) -> HttpResponse {
     let mut mapping = labels::Mapping::new();
     for one in nodes {
         match node_id(&one.node) {
@@ -370,13 +402,14 @@ async fn replace(state: &State, format: Format, nodes: Vec<MappedNode>) -> HttpR
         nodes: mapping.into_iter().collect(),
         known_only: false,
     };
-    change(state, format, request).await
+    change(state, format, query, place, request).await
 }
 
 /// POST `/replace-node-to-labels`.
 pub(super) async fn replace_all(
     state: Data<State>,
     format: Format,
+    query: Pairs,
     request: HttpRequest,
     bytes: Bytes,
 ) -> HttpResponse {
@@ -390,7 +423,10 @@ pub(super) async fn replace_all(
         }
     });
     match read {
-        Ok(read) => replace(&state, format, read.nodes).await,
+        Ok(read) => {
+            let place = "/replace-node-to-labels";
+            replace(&state, format, &query, place, read.nodes).await
+        },
         Err(why) => unread(format, &why),
     }
 }
@@ -406,7 +442,8 @@ pub(super) async fn replace_one(
         node: path.into_inner(),
         labels: values(&query, "labels"),
     };
-    replace(&state, format, vec![node]).await
+    let place = "/nodes/nodeid/replace-labels";
+    replace(&state, format, &query, place, vec![node]).await
 }
 
 #[cfg(test)]

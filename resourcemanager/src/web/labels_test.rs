@@ -104,3 +104,28 @@ async fn a_body_of_another_kind_is_refused() {
     says(&send(&rm, "POST", path, xml, body).await, "400", disabled);
     rm.0.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_administrators_change_labels() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir: &'static str = dir.path().to_str().unwrap().to_owned().leak();
+    let rm = Rm::start(&[
+        ("yarn.node-labels.enabled", "true"),
+        ("yarn.node-labels.fs-store.root-dir", dir),
+        ("yarn.admin.acl", "boss"),
+    ]);
+    let add = json!({"nodeLabelInfo": [{"name": "x"}]});
+    let text = r#""message":"User dr.who not authorized for post to .../add-node-labels""#;
+    says(&post(&rm, "add-node-labels", &add).await, "403", text);
+    for (path, place) in [
+        ("remove-node-labels?labels=x", "remove-node-labels"),
+        ("nodes/h:1/replace-labels?labels=x", "nodes/nodeid/replace-labels"),
+    ] {
+        let text = format!("User dr.who not authorized for post to .../{place}");
+        says(&post(&rm, path, &Value::Null).await, "403", &text);
+    }
+    assert_eq!(read(&rm, "get-node-labels").await, json!({}));
+    let boss = "add-node-labels?user.name=boss";
+    says(&post(&rm, boss, &add).await, "200", "");
+    rm.0.stop().await;
+}
