@@ -130,6 +130,9 @@ pub struct AskList {
     pub priority: i32,
     /// Size of each container.
     pub size: Res,
+    /// Label of all of them; none: as the application has it. Stock YARN refuses one beside named
+    /// places.
+    pub label: Option<String>,
     /// By place.
     pub requests: Vec<Place>,
 }

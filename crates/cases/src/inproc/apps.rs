@@ -84,10 +84,7 @@ impl InProcess {
 
     pub(super) fn ask_once(&mut self, ask: &Ask) -> Done {
         let mut raw = self.raw((ANY, ask.count, true), ask.priority, &ask.size)?;
-        raw.label = ask
-            .label
-            .as_deref()
-            .map(|label| super::plain(Some(label)).to_owned());
+        raw.label = labelled(ask.label.as_deref());
         self.allocate(&ask.app, &[raw])
     }
 
@@ -95,7 +92,11 @@ impl InProcess {
         let raw: Done<Vec<RawAsk>> = asks
             .requests
             .iter()
-            .map(|r| self.raw((&r.at, r.count, r.relax), asks.priority, &asks.size))
+            .map(|r| {
+                let mut raw = self.raw((&r.at, r.count, r.relax), asks.priority, &asks.size)?;
+                raw.label = labelled(asks.label.as_deref());
+                Ok(raw)
+            })
             .collect();
         self.allocate(&asks.app, &raw?)
     }
@@ -196,4 +197,9 @@ fn numbered(granted: &[ContainerIdx], number: u64) -> Done<ContainerIdx> {
         .and_then(|at| usize::try_from(at).ok());
     at.and_then(|at| granted.get(at).copied())
         .ok_or_else(|| format!("there is no container number {number}"))
+}
+
+/// The label of an ask where the case names one.
+fn labelled(label: Option<&str>) -> Option<String> {
+    label.map(|label| super::plain(Some(label)).to_owned())
 }

@@ -366,6 +366,9 @@ impl Remote {
     }
 
     pub(super) fn ask_places(&mut self, asks: &AskList) -> Done {
+        if asks.label.is_some() {
+            return Err("ask_list with a label runs in process only".to_owned());
+        }
         let requests = asks.requests.iter();
         let ask = requests
             .map(|r| self.request(&r.at, r.count, r.relax, asks.priority, &asks.size))
