@@ -359,7 +359,14 @@ pub(super) async fn add(
     };
     let all = read.labels.iter();
     let all = all.map(|l| (l.name.trim().into(), l.exclusivity)).collect();
-    change(&state, format, &query, "/add-node-labels", LabelRequest::Add(all)).await
+    change(
+        &state,
+        format,
+        &query,
+        "/add-node-labels",
+        LabelRequest::Add(all),
+    )
+    .await
 }
 
 /// POST `/remove-node-labels?labels=…`.
@@ -426,7 +433,7 @@ pub(super) async fn replace_all(
         Ok(read) => {
             let place = "/replace-node-to-labels";
             replace(&state, format, &query, place, read.nodes).await
-        },
+        }
         Err(why) => unread(format, &why),
     }
 }

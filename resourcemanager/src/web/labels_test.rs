@@ -119,7 +119,10 @@ async fn only_administrators_change_labels() {
     says(&post(&rm, "add-node-labels", &add).await, "403", text);
     for (path, place) in [
         ("remove-node-labels?labels=x", "remove-node-labels"),
-        ("nodes/h:1/replace-labels?labels=x", "nodes/nodeid/replace-labels"),
+        (
+            "nodes/h:1/replace-labels?labels=x",
+            "nodes/nodeid/replace-labels",
+        ),
     ] {
         let text = format!("User dr.who not authorized for post to .../{place}");
         says(&post(&rm, path, &Value::Null).await, "403", &text);
