@@ -119,7 +119,7 @@ def file_changed(bench):
         f"{CAPACITY}queue.auto.refresh.monitoring-interval": "200"})
 
     def shares():
-        return [queue_of(cluster, f"root.{name}")["capacity"] for name in ("gpu", "default")]
+        return [round(queue_of(cluster, f"root.{name}")["capacity"]) for name in ("gpu", "default")]
 
     before = shares()
     write(cluster, edited(cluster, {"root.gpu.capacity": "60", "root.default.capacity": "40"}))
