@@ -2,10 +2,15 @@
 //! May touch: the scheduler's public face.
 //! Must not: use a random source other than its seed, or time other than a number.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use yarn_types::Resource;
 
 use super::{
-    ANY, AppIdx, ContainerIdx, NodeIdx, Sched, Told,
+    ANY, AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx, Sched, Told,
     event::{
         Search,
         tests::{Cluster, conf, gib},
@@ -282,6 +287,33 @@ fn digest(sched: &Sched) -> u64 {
     hash
 }
 
+/// What each queue holds of the partition without a label, reservations included.
+fn held(sched: &Sched) -> BTreeMap<QueueIdx, Resource> {
+    let queues = sched.tree.iter();
+    queues
+        .map(|(idx, q)| (idx, q.usage(LabelIdx::DEFAULT).used))
+        .collect()
+}
+
+/// Law: placing never makes a queue hold more than its maximum of a type that it got more of.
+fn grows_within_its_maximum(sched: &Sched, before: &BTreeMap<QueueIdx, Resource>, at: &str) {
+    for (idx, q) in sched.tree.iter() {
+        let (used, most) = (
+            q.usage(LabelIdx::DEFAULT).used,
+            q.maximum(LabelIdx::DEFAULT),
+        );
+        let was = before.get(&idx).copied().unwrap_or(Resource::ZERO);
+        for lane in 0..sched.types().len() {
+            let grew = used.0[lane] > was.0[lane];
+            assert!(
+                !grew || used.0[lane] <= most.0[lane],
+                "{at}: {} holds {used:?} of at most {most:?}",
+                q.path
+            );
+        }
+    }
+}
+
 fn run(seed: u64, event: bool, steps: u32) -> (u64, usize) {
     let mut run = Run::new(seed, event);
     let mut granted = 0;
@@ -290,7 +322,9 @@ fn run(seed: u64, event: bool, steps: u32) -> (u64, usize) {
         run.step();
         let stepped = run.c.sched.check();
         stepped.unwrap_or_else(|e| panic!("seed {seed} step {step}: {e}"));
+        let held = held(&run.c.sched);
         run.place();
+        grows_within_its_maximum(&run.c.sched, &held, &format!("seed {seed} step {step}"));
         granted += run.live.len().saturating_sub(before);
         let placed = run.c.sched.check();
         placed.unwrap_or_else(|e| panic!("seed {seed} step {step}, after placing: {e}"));
