@@ -47,6 +47,7 @@ fn keys_are_spelled_as_hadoop_spells_them() {
         "yarn.nodemanager.user-home-dir",
         "yarn.nodemanager.duration-to-track-stopped-containers",
         "yarn.scheduler.capacity.resource-calculator",
+        "yarn.scheduler.queue-placement-rules.app-name",
         "yarn.nodemanager.linux-container-executor.min.user.id",
         "yarn.nodemanager.linux-container-executor.banned.users",
         "yarn.nodemanager.linux-container-executor.allowed.system.users",
