@@ -211,7 +211,7 @@ def write_conf(conf, properties):
     """Fills one configuration directory."""
     write_xml(conf / "core-site.xml", {"fs.defaultFS": "file:///"})
     write_xml(conf / "yarn-site.xml", properties)
-    queues = {k: v for k, v in overrides.items() if k.startswith("yarn.scheduler.capacity.")}
+    queues = {k: v for k, v in properties.items() if k.startswith("yarn.scheduler.capacity.")}
     write_xml(conf / "capacity-scheduler.xml", QUEUES | queues)
     write_xml(conf / "resource-types.xml", {"yarn.resource-types": "yarn.io/gpu"})
     (conf / "log4j.properties").write_text(LOG4J)

@@ -377,8 +377,10 @@ class Shape(Recorded):
         self.ids = {"running": running, "user": self.cluster.report(running)["user"],
                     "node": self.ends["node1.rpc"]}
         path = f"/ws/v1/cluster/nodes/{self.ids['node']}"
-        wait_for("both containers to be granted",
-                 lambda: ask(self.rm, "GET", path, JSON)["body"]["node"]["numContainers"] == 2)
+        app = f"/ws/v1/cluster/apps/{running}"
+        wait_for("both containers to run",
+                 lambda: ask(self.rm, "GET", path, JSON)["body"]["node"]["numContainers"] == 2
+                 and ask(self.rm, "GET", app, JSON)["body"]["app"]["vcoreSeconds"] > 1)
 
     def _ask_all(self):
         for path in SHAPE_READS:

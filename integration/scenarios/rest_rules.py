@@ -17,6 +17,8 @@ VARYING = [
     (r"/(hadoop|resourceManager|nodeManager)(BuildVersion|VersionBuiltOn)(/0)?$", r"[^<>]*", "another program"),
     (r"/trackingUrl(/0)?$", r"http://(localhost:\d+|RM_HTTP)/(proxy|cluster/app)/application_EPOCH_000\d/?",
      "stock Hadoop looks the name of the address up"),
+    (r"/timeouts(/0)?/timeout/0/expiryTime(/0)?$", r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+0000", "a time"),
+    (r"/timeouts(/0)?/timeout/0/remainingTimeInSeconds(/0)?$", COUNT, "a duration"),
     (r"/lastModifiedTime(/0)?$", r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d \+0000 \d{4}", "a time"),
     (r"/(directory\.info|launch_container\.sh)/fileSize(/0)?$", COUNT, "another script"),
     (r"/clusterMetrics/utilized(MB|VirtualCores)(Percent)?(/0)?$", COUNT,
@@ -25,7 +27,7 @@ VARYING = [
      "the order of a Java hash table"),
     (r"jmx/body/[^/]+,name=\w+[^/]*(/gpu)?/[A-Z]\w+(\.yarn\.io/gpu)?$", DECIMAL,
      "stock Hadoop takes the numbers of a bean every ten seconds"),
-    (r"/scheduler/schedulerInfo.*/queues(/0)?/queue/\w+/(AMResourceLimit|resources/.*/amLimit).*/"
+    (r"/scheduler/schedulerInfo.*/queues(/0)?/queue/\w+/(AMResourceLimit|userAMResourceLimit|users/.*/userResourceLimit|resources/.*/amLimit).*/"
      r"(memory|vCores|value)(/0)?$", COUNT, "the limit is that of the queue's last change, whose moment is chance"),
     (r"/queues(/0)?/queue/\w+/resources/.*/userAmLimit.*/(memory|vCores|value)(/0)?$", COUNT,
      "stock Hadoop computes it when an application comes"),

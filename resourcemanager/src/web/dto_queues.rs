@@ -93,8 +93,7 @@ pub(super) struct Queue {
     pub queue_priority: i32,
     pub ordering_policy_info: &'static str,
     pub auto_create_child_queue_enabled: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub leaf_queue_template: Option<Nothing>,
+    pub leaf_queue_template: Nothing,
     pub mode: &'static str,
     pub queue_type: &'static str,
     pub creation_method: &'static str,

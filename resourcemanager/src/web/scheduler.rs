@@ -202,7 +202,7 @@ impl Tree<'_> {
             ordering_policy_info: set.ordering_policy,
             // Of managed parents, which are refused.
             auto_create_child_queue_enabled: false,
-            leaf_queue_template: leaf.then_some(Nothing {}),
+            leaf_queue_template: Nothing {},
             mode: set.mode,
             queue_type: if leaf { "leaf" } else { "parent" },
             creation_method: creation_method(queue),
