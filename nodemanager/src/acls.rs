@@ -54,10 +54,8 @@ impl NodeAcls {
     pub fn remember(&self, app: ApplicationId, owner: &str, context: &ContainerLaunchContextProto) {
         let view = ApplicationAccessTypeProto::AppaccessViewApp;
         self.apps().entry(app).or_insert_with(|| {
-            let lists = context.application_ac_ls.iter();
-            let list = lists
-                .filter(|entry| entry.access_type() == view)
-                .next_back();
+            let mut lists = context.application_ac_ls.iter();
+            let list = lists.rfind(|entry| entry.access_type() == view);
             Seen {
                 owner: owner.to_owned(),
                 view: list.map_or_else(AccessList::default, |e| AccessList::parse(e.acl())),

@@ -14,7 +14,7 @@ use crate::{driver::Driver, rpc::Reload};
 
 /// How often the settings are asked whether the monitor is on, while it is off
 /// (`queue.auto.refresh.monitoring-interval`'s default).
-const OFF_PERIOD: Duration = Duration::from_millis(5_000);
+const OFF_PERIOD: Duration = Duration::from_secs(5);
 
 /// `QueueConfigurationAutoRefreshPolicy`: looks in its period, which a refresh may change, whether
 /// the file is another than at the last look. A file that is refused is tried again when it

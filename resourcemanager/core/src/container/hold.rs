@@ -195,28 +195,10 @@ impl Rm {
         if node_waits {
             self.offer_changed(container.node);
         }
-        let lived_ms = i64::try_from(self.now.since(container.granted_at)).unwrap_or(i64::MAX);
+        self.count_end(&container, ended.cause);
         let Some(app) = self.apps.get_mut(&container.app) else {
             return true;
         };
-        app.resource_millis = app.resource_millis.plus(container.resource.times(lived_ms));
-        self.counters
-            .count(&app.queue, |c| c.containers_released += 1);
-        if ended.cause == EndCause::Preempted {
-            let taken = container.resource;
-            app.preempted = app.preempted.plus(taken);
-            app.preempted_millis = app.preempted_millis.plus(taken.times(lived_ms));
-            self.counters.count(&app.queue, |c| {
-                c.containers_preempted += 1;
-                c.preempted = c.preempted.plus(taken);
-                c.preempted_millis = c.preempted_millis.plus(taken.times(lived_ms));
-            });
-            if container.is_am {
-                app.preempted_masters += 1;
-            } else {
-                app.preempted_containers += 1;
-            }
-        }
         let node_idx = container.node;
         if container.is_am {
             self.acknowledge(node_idx, id);
@@ -243,6 +225,32 @@ impl Rm {
             }
         }
         true
+    }
+
+    /// What an ended container adds to the figures of its application and queue.
+    fn count_end(&mut self, container: &Container, cause: EndCause) {
+        let lived_ms = i64::try_from(self.now.since(container.granted_at)).unwrap_or(i64::MAX);
+        let Some(app) = self.apps.get_mut(&container.app) else {
+            return;
+        };
+        app.resource_millis = app.resource_millis.plus(container.resource.times(lived_ms));
+        self.counters
+            .count(&app.queue, |c| c.containers_released += 1);
+        if cause == EndCause::Preempted {
+            let taken = container.resource;
+            app.preempted = app.preempted.plus(taken);
+            app.preempted_millis = app.preempted_millis.plus(taken.times(lived_ms));
+            self.counters.count(&app.queue, |c| {
+                c.containers_preempted += 1;
+                c.preempted = c.preempted.plus(taken);
+                c.preempted_millis = c.preempted_millis.plus(taken.times(lived_ms));
+            });
+            if container.is_am {
+                app.preempted_masters += 1;
+            } else {
+                app.preempted_containers += 1;
+            }
+        }
     }
 
     /// The node may forget a completed container.

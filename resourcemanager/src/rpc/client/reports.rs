@@ -201,9 +201,12 @@ fn label(expression: Option<&str>, unset: &str) -> String {
 
 fn lifetime(app: &AppReport) -> AppTimeoutsMapProto {
     let lifetime = ApplicationTimeoutTypeProto::AppTimeoutLifetime as i32;
-    let left_s = app.expires_wall_ms.map(|at| match app.state.is_final() {
-        true => 0,
-        false => (at - wall_ms()).max(0) / 1000,
+    let left_s = app.expires_wall_ms.map(|at| {
+        if app.state.is_final() {
+            0
+        } else {
+            (at - wall_ms()).max(0) / 1000
+        }
     });
     AppTimeoutsMapProto {
         application_timeout_type: Some(lifetime),
