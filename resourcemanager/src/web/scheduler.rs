@@ -288,6 +288,15 @@ impl Tree<'_> {
                 self.info(amounts)
             }
         };
+        // Hadoop never sets those of root in a partition without nodes.
+        let unset = queue.parent.is_none() && !partition.label.is_empty();
+        let effective = |amounts: Resource| {
+            if unset {
+                configured(amounts)
+            } else {
+                self.info(amounts)
+            }
+        };
         Capacity {
             partition_name: partition.label.to_string(),
             queue_capacity_vector_info: self.vector(partition.vector.as_ref()),
@@ -307,8 +316,8 @@ impl Tree<'_> {
             normalized_weight: usage.normalized_weight,
             configured_min_resource: configured(usage.configured_min),
             configured_max_resource: configured(usage.configured_max),
-            effective_min_resource: self.info(usage.effective_min),
-            effective_max_resource: self.info(usage.effective_max),
+            effective_min_resource: effective(usage.effective_min),
+            effective_max_resource: effective(usage.effective_max),
         }
     }
 
@@ -356,8 +365,13 @@ impl Tree<'_> {
             am_limit: queue.is_leaf.then(|| self.info(p.usage.am_limit)),
             user_am_limit: queue.is_leaf.then(|| self.info(p.usage.user_am_limit)),
         };
+        // A leaf has limits wherever it has settings, a parent has what is used or wanted.
+        let shown = queue.partitions.iter().filter(|p| {
+            let idle = p.usage.used.is_zero() && p.usage.pending.is_zero();
+            queue.is_leaf || p.label.is_empty() || !idle
+        });
         ResourceUsages {
-            resource_usages_by_partition: queue.partitions.iter().map(usage).collect(),
+            resource_usages_by_partition: shown.map(usage).collect(),
         }
     }
 }
