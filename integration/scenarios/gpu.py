@@ -412,7 +412,9 @@ def rest(bench):
     with Master(OwnBench(bench, cluster), "rest") as master:
         container, minor, _ = holder(bench, master)
         page = cards(cluster)
-        require(set(page) == {"gpuDeviceInformation", "totalGpuDevices", "assignedGpuDevices"}, f"the page is {page}")
+        require(set(page) == {"gpuDeviceInformation", "totalGpuDevices", "assignedGpuDevices", "gpuIsolation"},
+                f"the page is {page}")
+        require(page["gpuIsolation"] == "cgroup v1 devices controller", f"the isolation is {page['gpuIsolation']}")
         information = page["gpuDeviceInformation"]
         require(re.fullmatch(r"[\d.]+", information["driver_version"]), f"the page is {page}")
         known = [(one["product_name"], one["uuid"], one["minor_number"]) for one in information["gpus"]]
