@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from heddle import binaries, tools
 from heddle.errors import Failure
@@ -78,7 +79,9 @@ def main(arguments):
     total = Sum(os.environ.get("CI", "").lower() in ("true", "1"))
     for name in chosen:
         print(f"=== {name}", flush=True)
+        began = time.monotonic()
         steps[name](name, total)
+        print(f"=== {name} took {time.monotonic() - began:.0f} s", flush=True)
     print(total)
     return 1 if total.failed else 0
 
