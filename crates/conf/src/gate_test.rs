@@ -77,8 +77,6 @@ fn what_changes_scheduling_is_refused_by_the_rm_alone() {
             "yarn.resourcemanager.configuration.provider-class",
             "org.apache.hadoop.yarn.FileSystemBasedConfigurationProvider",
         ),
-        // Without a directory for them.
-        ("yarn.node-labels.enabled", "true"),
     ] {
         assert_eq!(rm(&[(key, value)]).refused.len(), 1, "{key}");
         assert_eq!(nm(&[(key, value)]), Gate::default(), "{key}");

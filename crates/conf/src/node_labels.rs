@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use crate::{error::Problem, table::Configuration};
+use crate::{error::Problem, expand::expand, table::Configuration};
 
 const ENABLED: &str = "yarn.node-labels.enabled";
 const KIND: &str = "yarn.node-labels.configuration-type";
@@ -24,7 +24,7 @@ pub struct NodeLabelSettings {
 /// What the RM needs to know of node labels; `None` while they are not enabled.
 ///
 /// # Errors
-/// No directory, one that is not on this machine, a kind or a store that is not built.
+/// A directory that is not on this machine, a kind or a store that is not built.
 pub fn node_labels(conf: &Configuration) -> Result<Option<NodeLabelSettings>, Problem> {
     if !conf.bool(ENABLED, false)? {
         return Ok(None);
@@ -72,17 +72,35 @@ pub fn node_labels(conf: &Configuration) -> Result<Option<NodeLabelSettings>, Pr
     }))
 }
 
+/// What an administrator should know of where labels are kept; `None` while there is nothing to say.
+pub(crate) fn remark(conf: &Configuration) -> Option<Problem> {
+    let unset = conf
+        .get_trimmed(ROOT_DIR)
+        .ok()?
+        .unwrap_or_default()
+        .is_empty();
+    let settings = node_labels(conf).ok()??;
+    unset.then(|| {
+        let text = format!(
+            "is not set: labels are kept in {}, which a restart of the machine may empty",
+            settings.dir.display()
+        );
+        conf.problem(ROOT_DIR, text)
+    })
+}
+
 fn text(conf: &Configuration, key: &str) -> Result<String, Problem> {
     Ok(conf.get_trimmed(key)?.unwrap_or_default())
 }
 
-/// A path without a scheme is one of `fs.defaultFS`.
+/// A path without a scheme is one of `fs.defaultFS`; none is Hadoop's own (`FileSystemNodeLabelsStore`).
 fn directory(conf: &Configuration) -> Result<PathBuf, Problem> {
     let written = text(conf, ROOT_DIR)?;
     let want = "a directory of this machine, as file:///var/lib/hadoop-yarn/node-labels";
     if written.is_empty() {
-        let text = format!("must be set while {ENABLED} is true: want {want}");
-        return Err(conf.problem(ROOT_DIR, text));
+        return expand(conf, "/tmp/hadoop-yarn-${user.name}/node-labels")
+            .map(PathBuf::from)
+            .map_err(|text| conf.problem(ROOT_DIR, text));
     }
     let elsewhere = || conf.problem(ROOT_DIR, format!("is not built: want {want}"));
     let path = match written.split_once(':') {

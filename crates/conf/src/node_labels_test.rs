@@ -21,7 +21,6 @@ fn the_store_is_a_directory_of_this_machine() {
         ("hdfs://nn:8020/a", "is not built"),
         ("s3a://bucket/a", "is not built"),
         ("a/b", "is not absolute"),
-        ("", "must be set"),
     ] {
         let refused = read(&[(ROOT_DIR, dir)]).unwrap_err();
         assert!(
@@ -31,6 +30,22 @@ fn the_store_is_a_directory_of_this_machine() {
     }
     let refused = read(&[(ROOT_DIR, "/a"), ("fs.defaultFS", "hdfs://nn")]).unwrap_err();
     assert!(refused.contains("is not built"), "{refused}");
+}
+
+#[test]
+fn no_directory_is_hadoops_own_with_a_remark() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = crate::LoadOptions::new(dir.path(), crate::Daemon::ResourceManager);
+    options.properties = crate::load::system_properties("yarn", "/", "/tmp", "/");
+    options.overrides = vec![(ENABLED.to_owned(), "true".to_owned())];
+    let conf = Configuration::load(&options).unwrap();
+    let dir = "/tmp/hadoop-yarn-yarn/node-labels";
+    let settings = node_labels(&conf).unwrap().unwrap();
+    assert_eq!(settings.dir, PathBuf::from(dir));
+    let said = remark(&conf).unwrap().to_string();
+    assert!(said.contains(ROOT_DIR) && said.contains(dir), "{said}");
+    let set = [(ENABLED, "true"), (ROOT_DIR, "/a")];
+    assert!(remark(&Configuration::of(set)).is_none());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::rule::{
     When::{AnyNot, Not, Set, True},
     both, nm, rm,
 };
-use crate::{error::Problem, gpu, load::Daemon, table::Configuration};
+use crate::{error::Problem, gpu, load::Daemon, node_labels, table::Configuration};
 
 /// Every warning that looks at one key.
 pub(crate) const RULES: &[Rule] = &[
@@ -164,6 +164,9 @@ pub(super) fn check(daemon: Daemon, conf: &Configuration, warnings: &mut Vec<Pro
         }
     }
     warnings.extend(gpu::spelling(conf));
+    if daemon == Daemon::ResourceManager {
+        warnings.extend(node_labels::remark(conf));
+    }
 }
 
 /// Keys that belong to a feature that is warned of.

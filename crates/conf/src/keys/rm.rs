@@ -296,7 +296,7 @@ const LABELS: &[Key] = &[
         "yarn.node-labels.fs-store.root-dir",
         Rm,
         Text,
-        "Where labels are kept over a restart: a `file:` directory, in Hadoop's own format. Other file systems are refused.",
+        "Where labels are kept over a restart: a `file:` directory, in Hadoop's own format; without it `/tmp/hadoop-yarn-USER/node-labels`, as Hadoop, with a warning. Other file systems are refused.",
     ),
     key(
         "yarn.node-labels.fs-store.impl.class",
