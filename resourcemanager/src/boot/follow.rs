@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use rm_core::Event;
+use rm_core::{Event, sched::Sched};
 use tokio::sync::oneshot;
 
 use crate::{driver::Driver, rpc::Reload};
@@ -39,18 +39,29 @@ async fn changed_at(reload: &Arc<dyn Reload>) -> Option<SystemTime> {
     looked.await.ok().flatten()
 }
 
-async fn period(driver: &Driver) -> Option<Duration> {
+async fn ask<T: Send + 'static>(
+    driver: &Driver,
+    question: impl FnOnce(&Sched) -> T + Send + 'static,
+) -> Option<T> {
     let (tell, told) = oneshot::channel();
     driver.read(move |rm| {
         // a receiver that went away wants no answer
-        let _gone = tell.send(rm.and_then(|rm| rm.sched().auto_refresh_interval_ms()));
+        let _gone = tell.send(rm.map(|rm| question(rm.sched())));
     });
-    told.await.ok().flatten().map(Duration::from_millis)
+    told.await.ok().flatten()
+}
+
+async fn period(driver: &Driver) -> Option<Duration> {
+    let period_ms = ask(driver, Sched::auto_refresh_interval_ms).await?;
+    period_ms.map(Duration::from_millis)
 }
 
 async fn read_again(driver: &Driver, reload: &Arc<dyn Reload>) {
     let reload = Arc::clone(reload);
-    let read = tokio::task::spawn_blocking(move || reload.queues());
+    let Some(standing) = ask(driver, Sched::standing).await else {
+        return tracing::error!("queues changed but were not read: too busy");
+    };
+    let read = tokio::task::spawn_blocking(move || reload.queues(&standing));
     let conf = match read.await {
         Ok(Ok(conf)) => Box::new(conf),
         Ok(Err(text)) => return tracing::error!(error = text, "queues changed but are refused"),

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, time::SystemTime};
 
 use rm_core::{
     acl::AccessList,
-    conf::{Calculator, ConfProblem, LoadContext, QueuesConf, SchedConf},
+    conf::{Calculator, ConfProblem, LoadContext, QueuesConf, SchedConf, Standing},
     event::{HostLists, NodeOption},
     sched::Sched,
 };
@@ -28,8 +28,8 @@ impl FromFiles {
 }
 
 impl Reload for FromFiles {
-    fn queues(&self) -> Result<SchedConf, String> {
-        queues(&self.load()?)
+    fn queues(&self, standing: &Standing) -> Result<SchedConf, String> {
+        queues(&self.load()?, standing)
     }
 
     fn queues_changed_at(&self) -> Option<SystemTime> {
@@ -70,8 +70,8 @@ impl Reload for FromFiles {
 pub struct Unchanging(pub Configuration);
 
 impl Reload for Unchanging {
-    fn queues(&self) -> Result<SchedConf, String> {
-        queues(&self.0)
+    fn queues(&self, standing: &Standing) -> Result<SchedConf, String> {
+        queues(&self.0, standing)
     }
 
     fn queues_changed_at(&self) -> Option<SystemTime> {
@@ -103,9 +103,10 @@ impl Reload for Unchanging {
     }
 }
 
-fn queues(conf: &Configuration) -> Result<SchedConf, String> {
+fn queues(conf: &Configuration, standing: &Standing) -> Result<SchedConf, String> {
     let (types, calculator) = lanes(conf).map_err(|problem| problem.to_string())?;
-    let read = SchedConf::from_lookup(conf, types, core_calculator(calculator));
+    let calculator = core_calculator(calculator);
+    let read = SchedConf::from_lookup_over(conf, types, calculator, standing);
     let mut read = read.map_err(|problems| {
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         problems.join("; ")

@@ -5,14 +5,17 @@
 pub(crate) mod labels;
 mod nodes;
 
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    sync::{Arc, mpsc},
+    time::SystemTime,
+};
 
 use hadoop_ipc::server::RemoteException;
 use prost::Message;
 use rm_core::{
     CallId, Event, Reply,
     acl::AccessList,
-    conf::SchedConf,
+    conf::{SchedConf, Standing},
     event::{AdminRequest, HostLists, NodeOption},
 };
 use yarn_proto::yarn::{
@@ -29,11 +32,11 @@ use crate::groups::groups_of;
 
 /// Reads files again; blocking.
 pub trait Reload: Send + Sync {
-    /// capacity-scheduler.xml of the configuration directory.
+    /// capacity-scheduler.xml of the configuration directory, for a scheduler with `standing`.
     ///
     /// # Errors
     /// Why it cannot be used, as the administrator reads it.
-    fn queues(&self) -> Result<SchedConf, String>;
+    fn queues(&self, standing: &Standing) -> Result<SchedConf, String>;
 
     /// When capacity-scheduler.xml was written; none where there is no such file.
     fn queues_changed_at(&self) -> Option<SystemTime>;
@@ -199,11 +202,21 @@ fn off_task<M, Q, R>(
 }
 
 fn refresh_queues(context: &Arc<Context>, incoming: Incoming) {
+    let driver = context.driver.clone();
     off_task(
         context,
         incoming,
         "queues",
-        |reload, _: RefreshQueuesRequestProto| reload.queues().map(Box::new),
+        move |reload, _: RefreshQueuesRequestProto| {
+            let (tell, told) = mpsc::channel();
+            driver.read(move |rm| {
+                // the reader waits for exactly this
+                let _ = tell.send(rm.map(|rm| rm.sched().standing()));
+            });
+            let standing = told.recv().ok().flatten();
+            let standing = standing.ok_or("ResourceManager is too busy")?;
+            reload.queues(&standing).map(Box::new)
+        },
         |call, conf| Event::Reload { call, conf },
         || RefreshQueuesResponseProto {},
     );

@@ -31,17 +31,12 @@ impl Loaded {
     pub fn refresh(&mut self, conf: &BTreeMap<String, String>, event: bool) -> Done {
         let table = table(conf, event);
         let types = yarn_conf::resource_types(&table).map_err(|problem| problem.text)?;
-        let queues = self.sched.queues();
-        let created_parents = queues
-            .iter()
-            .filter(|queue| queue.dynamic && queue.conf.is_parent)
-            .map(|queue| queue.path.to_string())
-            .collect();
+        let standing = self.sched.standing();
         let context = LoadContext {
             types: &types,
             calculator: self.sched.calculator(),
-            cluster: self.sched.cluster_total(),
-            created_parents: &created_parents,
+            cluster: standing.cluster,
+            created_parents: &standing.created_parents,
         };
         let queues = QueuesConf::load(&table, &context).map_err(|problems| joined(&problems))?;
         let conf = SchedConf {

@@ -40,6 +40,15 @@ pub struct LoadContext<'a> {
     pub created_parents: &'a BTreeSet<String>,
 }
 
+/// What a scheduler that runs has, against which a configuration is read again.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Standing {
+    /// What the nodes have together.
+    pub cluster: Resource,
+    /// Paths of created queues that are parents.
+    pub created_parents: BTreeSet<String>,
+}
+
 impl QueuesConf {
     /// Reads and validates everything that needs no running scheduler.
     ///

@@ -18,16 +18,16 @@ mod types;
 mod unknown;
 mod vector;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use yarn_types::{Lookup, Resource, ResourceTypes};
+use yarn_types::{Lookup, ResourceTypes};
 
 pub use crate::num::Calculator;
 use crate::placement::{RawRules, WorkflowPriorities};
 pub use cluster::{
     ClusterConf, IntraOrder, IntraPreemption, MultiNodePolicy, Pacing, PreemptionConf,
 };
-pub use load::LoadContext;
+pub use load::{LoadContext, Standing};
 pub use problem::ConfProblem;
 pub use template::Templates;
 pub use types::{
@@ -87,12 +87,25 @@ impl SchedConf {
         types: ResourceTypes,
         calculator: Calculator,
     ) -> Result<Self, Vec<ConfProblem>> {
+        Self::from_lookup_over(conf, types, calculator, &Standing::default())
+    }
+
+    /// As [`Self::from_lookup`], for a scheduler that runs.
+    ///
+    /// # Errors
+    /// Every key that cannot be used.
+    pub fn from_lookup_over(
+        conf: &dyn Lookup,
+        types: ResourceTypes,
+        calculator: Calculator,
+        standing: &Standing,
+    ) -> Result<Self, Vec<ConfProblem>> {
         const HEARTBEAT: &str = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms";
         let context = LoadContext {
             types: &types,
             calculator,
-            cluster: Resource::ZERO,
-            created_parents: &BTreeSet::new(),
+            cluster: standing.cluster,
+            created_parents: &standing.created_parents,
         };
         let heartbeat = conf.get(HEARTBEAT);
         let heartbeat_ms = heartbeat.as_deref().map_or(Ok(1000), number::long);

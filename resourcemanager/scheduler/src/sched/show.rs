@@ -12,7 +12,7 @@ use super::{
     assign::Mode,
     ids::{AppIdx, LabelIdx, QueueIdx},
 };
-use crate::conf::Templates;
+use crate::conf::{Standing, Templates};
 
 /// A user of a leaf in one partition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,6 +142,15 @@ impl Sched {
         let inter = nearest(&|q| self.tree.get(q).conf.disable_preemption);
         let intra = nearest(&|q| self.tree.get(q).conf.disable_intra_preemption);
         (!conf.enabled || inter, !conf.intra.enabled || intra)
+    }
+
+    /// What a configuration that is read again has to know.
+    pub fn standing(&self) -> Standing {
+        let created = self.tree.iter().filter(|(_, q)| q.dynamic && q.is_parent());
+        Standing {
+            cluster: self.cluster_total(),
+            created_parents: created.map(|(_, q)| q.path.to_string()).collect(),
+        }
     }
 
     /// The templates of a parent for queues that are made below it; of a leaf none.
