@@ -6,6 +6,7 @@ mod answer;
 mod conf;
 mod html;
 mod jmx;
+mod login;
 mod xml;
 
 use actix_web::{Resource, Route, guard, web};
@@ -14,6 +15,7 @@ pub use answer::{Format, Pairs, not_allowed, not_supported};
 pub use conf::conf;
 pub use html::escape;
 pub use jmx::{Bean, JmxQuery, answer as jmx_answer};
+pub use login::{Login, User, login};
 
 /// GET, and HEAD, which is answered with the same headers and no body.
 pub fn get() -> Route {
