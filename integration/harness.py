@@ -429,7 +429,9 @@ class Bench:
             command += ["--queue", "root.gpu"]
         for key, value in settings.items():
             command += ["--conf", f"{key}={value}"]
-        log = self.logs / f"{self.name}.spark-submit.log"
+        # Each client reads its application's id from its own output.
+        self._counter += 1
+        log = self.logs / f"{self.name}.spark-submit-{self._counter}.log"
         python = caches.python_for_spark()
         return Client(cluster or self.cluster, log, [*command, *words],
                       {"SPARK_HOME": str(home), "PYSPARK_PYTHON": python} | (env or {}))
