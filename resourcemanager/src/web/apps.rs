@@ -11,72 +11,26 @@ use actix_web::{
 };
 use rm_core::{
     Event, Reply,
-    acl::{AppAccess, QueueAcl},
-    event::{ClientRequest, Who},
+    acl::AppAccess,
+    event::ClientRequest,
     view::{AppPartition, AppReport, AttemptReport},
 };
 use tokio::sync::oneshot;
 use yarn_types::{
     ApplicationId, ApplicationState, Resource, ResourceTypes, limits::CLIENT_TEXT_BYTES_MAX,
 };
-use yarn_web::{Format, Pairs};
+use yarn_web::{Format, Pairs, User};
 
 use super::{
-    State, busy, dto,
+    State,
+    access::{Sight, reduced, reduced_attempt, who},
+    busy, dto,
     filter::{self, BadQuery, Deselected, Filter},
 };
 use crate::{
-    acls::QueueLists,
     driver::{Refusal, wall_ms},
-    groups,
     rpc::{app_urls, expiry_time},
 };
-
-/// `hadoop.http.staticuser.user` where nobody says who calls.
-pub(super) const STATIC_USER: &str = "dr.who";
-
-/// Who calls: `user.name`, or the static user; with groups where access lists count.
-async fn caller(state: &State, query: &Pairs) -> Who {
-    let named = query.iter().find(|(key, _)| key == "user.name");
-    let user = named.map_or_else(|| STATIC_USER.to_owned(), |(_, user)| user.clone());
-    let plain = Who {
-        user: user.as_str().into(),
-        groups: Vec::new(),
-    };
-    if !state.context.acls.enabled() {
-        return plain;
-    }
-    let found = actix_web::web::block(move || groups::who(&user));
-    found.await.unwrap_or(plain)
-}
-
-/// What is left of an application for somebody who may not see it (`AppInfo`).
-fn reduced(app: dto::App) -> dto::App {
-    dto::App {
-        started_time: 0,
-        launch_time: 0,
-        finished_time: 0,
-        elapsed_time: 0,
-        am_container_logs: None,
-        am_host_http_address: None,
-        am_rpc_address: None,
-        master_node_id: None,
-        allocated_mb: 0,
-        allocated_vcores: 0,
-        reserved_mb: 0,
-        reserved_vcores: 0,
-        running_containers: 0,
-        memory_seconds: 0,
-        vcore_seconds: 0,
-        queue_usage_percentage: 0.0,
-        cluster_usage_percentage: 0.0,
-        resource_info: None,
-        app_node_label_expression: None,
-        am_node_label_expression: None,
-        timeouts: None,
-        ..app
-    }
-}
 
 fn bad_id(format: Format, text: &str) -> HttpResponse {
     format.bad_application_id(text)
@@ -94,7 +48,12 @@ fn refused(format: Format, bad: BadQuery) -> HttpResponse {
 }
 
 /// GET `/apps`.
-pub(super) async fn apps(state: Data<State>, format: Format, query: Pairs) -> HttpResponse {
+pub(super) async fn apps(
+    state: Data<State>,
+    format: Format,
+    query: Pairs,
+    user: User,
+) -> HttpResponse {
     let filter = match Filter::read(&query) {
         Ok(filter) => filter,
         Err(bad) => return refused(format, bad),
@@ -106,15 +65,10 @@ pub(super) async fn apps(state: Data<State>, format: Format, query: Pairs) -> Ht
         Ok(queue) => queue,
         Err(bad) => return refused(format, bad),
     };
-    let who = caller(&state, &query).await;
-    let lists = QueueLists::of(view.queues.iter().map(|q| &**q));
-    let acls = &state.context.acls;
-    let may = |app: &AppReport| {
-        let administers = |queue: &str| lists.allows(QueueAcl::AdministerQueue, queue, &who);
-        acls.may(&who, AppAccess::View, app, administers)
-    };
+    let who = who(&state, &user).await;
+    let sight = Sight::of(&state.context, &view, &who);
     let shown = view.apps.iter().filter(|app| filter.shows(app, queue));
-    let shown = shown.filter(|app| !acls.filter_lists() || may(app));
+    let shown = shown.filter(|app| sight.lists(app));
     let limit = filter.limit.unwrap_or(usize::MAX);
     let shown: Vec<_> = shown.take(limit).cloned().collect();
     let ids: Vec<_> = shown.iter().map(|app| app.current_attempt).collect();
@@ -128,7 +82,7 @@ pub(super) async fn apps(state: Data<State>, format: Format, query: Pairs) -> Ht
     let app = shown.iter().zip(&attempts);
     let app = app.map(|(app, a)| {
         let seen = app_dto(&state, app, a.as_ref(), filter.deselected);
-        if may(app) { seen } else { reduced(seen) }
+        if sight.sees(app) { seen } else { reduced(seen) }
     });
     format.ok("apps", &dto::Apps { app: app.collect() })
 }
@@ -181,6 +135,7 @@ pub(super) async fn app(
     format: Format,
     path: Path<String>,
     query: Pairs,
+    user: User,
 ) -> HttpResponse {
     let Ok(id) = path.parse::<ApplicationId>() else {
         return bad_id(format, &path);
@@ -194,7 +149,7 @@ pub(super) async fn app(
         Ok(filter) => filter.deselected,
         Err(bad) => return refused(format, bad),
     };
-    let who = caller(&state, &query).await;
+    let who = who(&state, &user).await;
     let acls = Arc::clone(&state.context.acls);
     let found = state.ask(move |rm| {
         let app = rm.app(id)?;
@@ -217,16 +172,25 @@ pub(super) async fn attempts(
     state: Data<State>,
     format: Format,
     path: Path<String>,
+    user: User,
 ) -> HttpResponse {
     let Ok(id) = path.parse::<ApplicationId>() else {
         return bad_id(format, &path);
     };
-    let found = state.ask(move |rm| Some((rm.app(id)?, rm.attempts(id)?)));
+    let who = who(&state, &user).await;
+    let acls = Arc::clone(&state.context.acls);
+    let found = state.ask(move |rm| {
+        let app = rm.app(id)?;
+        let may = acls.may_now(rm, &who, AppAccess::View, &app);
+        Some((rm.attempts(id)?, app, may))
+    });
     match found.await {
         None => busy(format),
         Some(None) => not_found(format, id),
-        Some(Some((app, attempts))) => {
-            let app_attempt = attempts.iter().map(|a| attempt_dto(&app, a)).collect();
+        Some(Some((attempts, app, may))) => {
+            let seen = attempts.iter().map(|a| attempt_dto(&app, a));
+            let seen = seen.map(|a| if may { a } else { reduced_attempt(a) });
+            let app_attempt = seen.collect();
             format.ok("appAttempts", &dto::AppAttempts { app_attempt })
         }
     }
@@ -261,7 +225,7 @@ pub(super) async fn put_state(
     state: Data<State>,
     format: Format,
     path: Path<String>,
-    query: Pairs,
+    user: User,
     request: HttpRequest,
     body: Bytes,
 ) -> HttpResponse {
@@ -285,7 +249,7 @@ pub(super) async fn put_state(
     if wanted != ApplicationState::Killed.as_str() {
         return format.bad_request("Only 'KILLED' is allowed as a target state.");
     }
-    let who = caller(&state, &query).await;
+    let who = who(&state, &user).await;
     let user = &*Arc::clone(&who.user);
     let mut diagnostics = target.diagnostics.unwrap_or_default();
     diagnostics.truncate(diagnostics.floor_char_boundary(CLIENT_TEXT_BYTES_MAX));
@@ -383,7 +347,7 @@ fn attempt_dto(app: &AppReport, attempt: &AttemptReport) -> dto::AppAttempt {
             }),
         // AM blacklisting is not built yet.
         blacklisted_nodes: "",
-        nodes_blacklisted_by_system: "",
+        nodes_blacklisted_by_system: Some(""),
         app_attempt_id: attempt.id.to_string(),
         export_ports: "null",
         app_attempt_state: attempt.state.as_str(),
@@ -450,7 +414,7 @@ fn app_dto(
         am_container_logs: logs.map(|(container, (_, http))| log_link(http, container, &app.user)),
         am_host_http_address: am_node.map(|(_, http)| http.clone()),
         am_rpc_address: (app.rpc_port >= 0).then(|| format!("{}:{}", app.host, app.rpc_port)),
-        master_node_id: am_node.map(|(node, _)| node.to_string()),
+        master_node_id: am_node.map_or_else(String::new, |(node, _)| node.to_string()),
         allocated_mb: if live { app.used.memory_mb() } else { -1 },
         allocated_vcores: if live { app.used.vcores() } else { -1 },
         reserved_mb: if live { app.reserved.memory_mb() } else { -1 },
@@ -473,11 +437,11 @@ fn app_dto(
         preempted_vcore_seconds: app.preempted_seconds.vcores(),
         preempted_resource_seconds_map: (!app.preempted_seconds.is_zero())
             .then(|| seconds_map(app.preempted_seconds, &types)),
-        log_aggregation_status: if state.context.log_aggregation {
+        log_aggregation_status: Some(if state.context.log_aggregation {
             "NOT_START"
         } else {
             "DISABLED"
-        },
+        }),
         unmanaged_application: app.unmanaged,
         app_node_label_expression: label(&app.label).filter(|_| !without.app_label),
         // That of the ask for its container, which is empty where none was given.

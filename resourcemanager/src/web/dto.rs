@@ -108,8 +108,7 @@ pub(super) struct App {
     pub am_host_http_address: Option<String>,
     #[serde(rename = "amRPCAddress", skip_serializing_if = "Option::is_none")]
     pub am_rpc_address: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub master_node_id: Option<String>,
+    pub master_node_id: String,
     #[serde(rename = "allocatedMB")]
     pub allocated_mb: i64,
     #[serde(rename = "allocatedVCores")]
@@ -136,7 +135,8 @@ pub(super) struct App {
     pub preempted_vcore_seconds: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preempted_resource_seconds_map: Option<EntryMap>,
-    pub log_aggregation_status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_aggregation_status: Option<&'static str>,
     pub unmanaged_application: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_node_label_expression: Option<String>,
@@ -203,7 +203,8 @@ pub(super) struct AppAttempt {
     pub node_id: String,
     pub logs_link: String,
     pub blacklisted_nodes: &'static str,
-    pub nodes_blacklisted_by_system: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes_blacklisted_by_system: Option<&'static str>,
     pub app_attempt_id: String,
     /// The text `null` where a container opens no ports.
     pub export_ports: &'static str,

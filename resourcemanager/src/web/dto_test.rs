@@ -44,7 +44,7 @@ async fn an_attempt_has_hadoops_names() {
             node_id: "n:8041".to_owned(),
             logs_link: "http://n:8042/x".to_owned(),
             blacklisted_nodes: "",
-            nodes_blacklisted_by_system: "",
+            nodes_blacklisted_by_system: Some(""),
             app_attempt_id: "appattempt_1_0001_000001".to_owned(),
             export_ports: "null",
             app_attempt_state: "RUNNING",

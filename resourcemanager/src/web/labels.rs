@@ -22,9 +22,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use yarn_types::{NodeId, ResourceTypes};
-use yarn_web::{Format, Pairs};
+use yarn_web::{Format, Pairs, User};
 
-use super::{State, apps::STATIC_USER, busy, dto::ResourceInfo};
+use super::{State, busy, dto::ResourceInfo};
 use crate::{driver::Refusal, groups, labels, rpc::labels_refused};
 
 /// `NodeLabelsInfo`.
@@ -223,7 +223,7 @@ pub(super) async fn of_node(
     format.bare("nodeLabelsInfo", &Labels { node_label_info })
 }
 
-/// Whether the caller, `user.name` or the static user, administers the cluster.
+/// Whether the caller administers the cluster.
 async fn is_admin(state: &State, user: &str) -> bool {
     if state.context.acls.everybody_administers() {
         return true;
@@ -239,12 +239,11 @@ async fn is_admin(state: &State, user: &str) -> bool {
 async fn change(
     state: &State,
     format: Format,
-    query: &Pairs,
+    user: &User,
     place: &str,
     request: LabelRequest,
 ) -> HttpResponse {
-    let named = query.iter().find(|(key, _)| key == "user.name");
-    let user = named.map_or(STATIC_USER, |(_, user)| user);
+    let user = &user.0;
     if !is_admin(state, user).await {
         let text = format!("User {user} not authorized for post to ...{place}");
         return format.forbidden(text);
@@ -340,7 +339,7 @@ struct AddedLabel {
 pub(super) async fn add(
     state: Data<State>,
     format: Format,
-    query: Pairs,
+    user: User,
     request: HttpRequest,
     bytes: Bytes,
 ) -> HttpResponse {
@@ -362,7 +361,7 @@ pub(super) async fn add(
     change(
         &state,
         format,
-        &query,
+        &user,
         "/add-node-labels",
         LabelRequest::Add(all),
     )
@@ -370,10 +369,15 @@ pub(super) async fn add(
 }
 
 /// POST `/remove-node-labels?labels=…`.
-pub(super) async fn remove(state: Data<State>, format: Format, query: Pairs) -> HttpResponse {
+pub(super) async fn remove(
+    state: Data<State>,
+    format: Format,
+    query: Pairs,
+    user: User,
+) -> HttpResponse {
     let names = labels::names(&values(&query, "labels"));
     let request = LabelRequest::Remove(names);
-    change(&state, format, &query, "/remove-node-labels", request).await
+    change(&state, format, &user, "/remove-node-labels", request).await
 }
 
 /// New labels of nodes.
@@ -394,7 +398,7 @@ struct MappedNode {
 async fn replace(
     state: &State,
     format: Format,
-    query: &Pairs,
+    user: &User,
     place: &str,
     nodes: Vec<MappedNode>,
 ) -> HttpResponse {
@@ -409,14 +413,14 @@ async fn replace(
         nodes: mapping.into_iter().collect(),
         known_only: false,
     };
-    change(state, format, query, place, request).await
+    change(state, format, user, place, request).await
 }
 
 /// POST `/replace-node-to-labels`.
 pub(super) async fn replace_all(
     state: Data<State>,
     format: Format,
-    query: Pairs,
+    user: User,
     request: HttpRequest,
     bytes: Bytes,
 ) -> HttpResponse {
@@ -432,7 +436,7 @@ pub(super) async fn replace_all(
     match read {
         Ok(read) => {
             let place = "/replace-node-to-labels";
-            replace(&state, format, &query, place, read.nodes).await
+            replace(&state, format, &user, place, read.nodes).await
         }
         Err(why) => unread(format, &why),
     }
@@ -444,13 +448,14 @@ pub(super) async fn replace_one(
     format: Format,
     path: Path<String>,
     query: Pairs,
+    user: User,
 ) -> HttpResponse {
     let node = MappedNode {
         node: path.into_inner(),
         labels: values(&query, "labels"),
     };
     let place = "/nodes/nodeid/replace-labels";
-    replace(&state, format, &query, place, vec![node]).await
+    replace(&state, format, &user, place, vec![node]).await
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! May touch: the core's read model, actix-web, the tracking URLs of running applications.
 //! Must not: change anything.
 
+mod access;
 mod apps;
 mod dto;
 mod dto_queues;
@@ -21,11 +22,11 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, web};
+use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, middleware, web};
 use rm_core::Rm;
 use tokio::sync::oneshot;
 use yarn_conf::Configuration;
-use yarn_web::{Format, get, rest as at};
+use yarn_web::{Format, Login, get, rest as at};
 
 use crate::rpc::Context;
 
@@ -130,12 +131,17 @@ async fn serve(
     let timeout = proxy::timeout(&state.conf).map_err(io::Error::other)?;
     let client = proxy::client(&listener, &state.context.web_url, timeout)?;
     let client = web::Data::new(client);
+    // "dt": with delegation tokens, as stock's own filter calls itself
+    let login = Login::new(&state.conf, "simple-dt").map_err(io::Error::other)?;
+    let login = web::Data::new(login);
     let state = web::Data::new(state);
     let app = move || {
         App::new()
             .app_data(state.clone())
             .app_data(conf.clone())
             .app_data(client.clone())
+            .app_data(login.clone())
+            .wrap(middleware::from_fn(yarn_web::login))
             .wrap(yarn_web::default_headers())
             .configure(routes)
     };

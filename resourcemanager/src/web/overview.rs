@@ -11,9 +11,13 @@ use actix_web::{
 };
 use rm_core::view::{AppReport, GpuReport, NodeReport, QueueReport, QueueUsage, View};
 use yarn_types::{ApplicationState, GPU, NodeState, Resource, ResourceTypes, gpu::GpuHealth};
-use yarn_web::escape;
+use yarn_web::{User, escape};
 
-use super::{State, is_within, pages};
+use super::{
+    State,
+    access::{Sight, who},
+    is_within, pages,
+};
 use crate::rpc::{Context, app_urls};
 
 /// Applications on the page, the newest first; REST has them all.
@@ -40,20 +44,22 @@ th{font-weight:600;font-size:.85rem;opacity:.75;white-space:nowrap}.facts th{wid
 .gpu.held{background:var(--bar);color:#fff}.gpu.broken{background:var(--bad);color:#fff}";
 
 /// GET `/cluster`.
-pub(super) async fn overview(state: Data<State>) -> HttpResponse {
+pub(super) async fn overview(state: Data<State>, user: User) -> HttpResponse {
     let Some(view) = state.context.driver.view().await else {
         return pages::busy();
     };
+    let who = who(&state, &user).await;
+    let sight = Sight::of(&state.context, &view, &who);
     HttpResponse::build(StatusCode::OK)
         .content_type("text/html; charset=utf-8")
         .insert_header((
             header::CONTENT_SECURITY_POLICY,
             "default-src 'none'; img-src data:; style-src 'unsafe-inline'",
         ))
-        .body(render(&view, &state.context))
+        .body(render(&view, &state.context, &sight))
 }
 
-fn render(view: &View, context: &Context) -> String {
+fn render(view: &View, context: &Context, sight: &Sight<'_>) -> String {
     let types = &context.types;
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -63,7 +69,7 @@ fn render(view: &View, context: &Context) -> String {
          <a href=\"#nodes\">Nodes</a></nav><h1>Cluster</h1>\n"
     );
     sums(&mut out, view, types);
-    applications(&mut out, view, context);
+    applications(&mut out, view, context, sight);
     queues(&mut out, view, types);
     nodes(&mut out, view, types);
     out.push_str("</body></html>\n");
@@ -120,14 +126,15 @@ pub(super) fn amounts(types: &ResourceTypes, amounts: Resource) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-fn applications(out: &mut String, view: &View, context: &Context) {
+fn applications(out: &mut String, view: &View, context: &Context, sight: &Sight<'_>) {
     put!(out, "<h2 id=\"apps\">Applications</h2>\n");
-    if view.apps.is_empty() {
+    let apps: Vec<_> = view.apps.iter().filter(|app| sight.lists(app)).collect();
+    if apps.is_empty() {
         put!(out, "<p>None yet.</p>\n");
         return;
     }
-    if view.apps.len() > APPS_MAX {
-        let all = view.apps.len();
+    if apps.len() > APPS_MAX {
+        let all = apps.len();
         put!(
             out,
             "<p class=\"small\">The newest {APPS_MAX} of {all}.</p>\n"
@@ -137,30 +144,37 @@ fn applications(out: &mut String, view: &View, context: &Context) {
         "<div class=\"wide\"><table><tr><th>Application</th><th>User</th><th>Name</th><th>Type</th>\
          <th>Queue</th><th>State</th><th>Progress</th><th>Holds</th><th></th></tr>\n",
     );
-    for app in view.apps.iter().rev().take(APPS_MAX) {
-        application(out, app, context);
+    for app in apps.into_iter().rev().take(APPS_MAX) {
+        application(out, app, context, sight.sees(app));
     }
     out.push_str("</table></div>\n");
 }
 
-fn application(out: &mut String, app: &AppReport, context: &Context) {
+/// A row; where the caller may not see the application, without what reports hide
+/// (`RMAppImpl.createAndGetApplicationReport`).
+fn application(out: &mut String, app: &AppReport, context: &Context, seen: bool) {
     let id = app.id;
     let state = match app.state {
         ApplicationState::Failed | ApplicationState::Killed => "bad",
         ApplicationState::Running => "ok",
         _ => "",
     };
-    let holds = if app.state.is_final() {
+    let holds = if app.state.is_final() || !seen {
         String::new()
     } else {
         amounts(&context.types, app.used)
     };
+    let progress = if seen { app.progress * 100.0 } else { 0.0 };
     let outcome = if app.state.is_final() {
         app.final_status.as_str()
     } else {
         ""
     };
-    let tracking = pages::link(&app_urls(context, app).tracking, "open");
+    let tracking = if seen {
+        pages::link(&app_urls(context, app).tracking, "open")
+    } else {
+        String::new()
+    };
     put!(
         out,
         "<tr><td><a href=\"/cluster/app/{id}\">{id}</a></td><td>{}</td><td>{}</td><td>{}</td>\
@@ -171,7 +185,7 @@ fn application(out: &mut String, app: &AppReport, context: &Context) {
         escape(&app.application_type),
         escape(&app.queue),
         app.state,
-        app.progress * 100.0,
+        progress,
     );
 }
 

@@ -4,9 +4,12 @@
 
 use std::sync::Arc;
 
-use rm_core::view::{
-    CapacityKind, CapacityVector, ClusterMetrics, Counters, PartitionReport, QueueSettings,
-    QueueUsage,
+use rm_core::{
+    event::Who,
+    view::{
+        CapacityKind, CapacityVector, ClusterMetrics, Counters, PartitionReport, QueueSettings,
+        QueueUsage,
+    },
 };
 use yarn_types::{NodeId, QueueState, ResourceType};
 
@@ -186,7 +189,12 @@ fn a_queue_has_a_bar_for_each_partition_with_what_is_reserved() {
 
 #[test]
 fn the_page_needs_nothing_else() {
-    let page = render(&made(), &crate::rpc::test_context());
+    let (view, context) = (made(), crate::rpc::test_context());
+    let who = Who {
+        user: "alice".into(),
+        groups: Vec::new(),
+    };
+    let page = render(&view, &context, &Sight::of(&context, &view, &who));
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
     for other in ["<script", "src=", "@import", "url("] {
         assert!(!page.contains(other), "{other}");

@@ -2,19 +2,23 @@
 //! May touch: the core's read model.
 //! Must not: put a text into a page without escaping it.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Arc};
 
 use actix_web::{
     HttpResponse,
     http::{StatusCode, header},
     web::{Data, Path},
 };
-use rm_core::view::{AppReport, NodeReport};
+use rm_core::{
+    acl::AppAccess,
+    view::{AppReport, NodeReport},
+};
 use yarn_types::ApplicationId;
-use yarn_web::escape;
+use yarn_web::{User, escape};
 
 use super::{
     State,
+    access::who,
     overview::{STYLE, amounts, gpus},
 };
 use crate::{driver::wall_ms, rpc::app_urls};
@@ -109,7 +113,7 @@ pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
         return busy();
     };
     let types = &state.context.types;
-    let row = |node: &std::sync::Arc<NodeReport>| {
+    let row = |node: &Arc<NodeReport>| {
         vec![
             escape(&node.id.to_string()),
             escape(&node.rack),
@@ -139,7 +143,17 @@ pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
     page(StatusCode::OK, "Nodes", &table(&head, &rows))
 }
 
-pub(super) async fn app(state: Data<State>, path: Path<String>) -> HttpResponse {
+/// The page of an application that the caller may not see: stock shows its first line alone.
+fn hidden(id: ApplicationId, user: &User) -> HttpResponse {
+    let user = escape(&user.0);
+    let body = format!(
+        "<p>Failed to read the attempts of the application {id}.</p>\
+         <p>User {user} does not have privilege to see this application {id}</p>"
+    );
+    page(StatusCode::OK, &format!("Application {id}"), &body)
+}
+
+pub(super) async fn app(state: Data<State>, path: Path<String>, user: User) -> HttpResponse {
     let text = path.into_inner();
     let Ok(id) = text.parse::<ApplicationId>() else {
         return problem(
@@ -147,16 +161,25 @@ pub(super) async fn app(state: Data<State>, path: Path<String>) -> HttpResponse 
             &format!("Invalid Application ID: {text}"),
         );
     };
-    let found = state
-        .ask(move |rm| Some((rm.app(id)?, rm.attempts(id)?)))
-        .await;
-    let Some(found) = found else { return busy() };
-    let Some((app, attempts)) = found else {
+    let who = who(&state, &user).await;
+    let acls = Arc::clone(&state.context.acls);
+    let found = state.ask(move |rm| {
+        let app = rm.app(id)?;
+        let may = acls.may_now(rm, &who, AppAccess::View, &app);
+        Some((rm.attempts(id)?, app, may))
+    });
+    let Some(found) = found.await else {
+        return busy();
+    };
+    let Some((attempts, app, may)) = found else {
         return problem(
             StatusCode::NOT_FOUND,
             &format!("Application not found: {id}"),
         );
     };
+    if !may {
+        return hidden(id, &user);
+    }
     let urls = app_urls(&state.context, &app);
     let holds = if app.state.is_final() {
         "nothing".to_owned()

@@ -23,9 +23,9 @@ use reqwest::{Client, Url};
 use tokio::sync::mpsc;
 use yarn_conf::{Configuration, Problem};
 use yarn_types::ApplicationId;
-use yarn_web::Pairs;
+use yarn_web::User;
 
-use super::{State, apps::STATIC_USER, pages};
+use super::{State, pages};
 use crate::rpc::{app_url_of, app_urls};
 
 /// Names and values of an answer's headers together; servers' own limits are far below.
@@ -117,7 +117,7 @@ pub(super) async fn proxy(
     state: Data<State>,
     client: Data<Client>,
     request: HttpRequest,
-    pairs: Pairs,
+    user: User,
     payload: Payload,
 ) -> HttpResponse {
     let Some((text, rest)) = parts(request.uri().path()) else {
@@ -151,13 +151,12 @@ pub(super) async fn proxy(
     if app.state.is_final() || base.scheme() == "https" {
         return found_at(target.as_str());
     }
-    let user = pairs.iter().find(|(name, _)| name == "user.name");
     let errand = Errand {
         id,
         base,
         target,
         me: state.context.web_url.trim_start_matches("http://"),
-        user: user.map_or(STATIC_USER, |(_, user)| user),
+        user: &user.0,
     };
     errand.run(&client, &request, payload).await
 }

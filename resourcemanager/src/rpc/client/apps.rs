@@ -134,7 +134,7 @@ pub(super) fn containers(context: &Arc<Context>, incoming: Incoming) {
 
 pub(super) fn applications(context: &Arc<Context>, incoming: Incoming) {
     guard::view(context, incoming, |context, view: &View, who, m| {
-        let filter = Filter::new(m, &who.user)?;
+        let filter = Filter::new(m, &who.user, context.acls.filter_lists())?;
         let lists = QueueLists::of(view.queues.iter().map(|q| &**q));
         let may = |app: &AppReport| {
             let list = QueueAcl::AdministerQueue;
@@ -175,7 +175,12 @@ fn within(value: i64, begin: Option<i64>, end: Option<i64>) -> bool {
 }
 
 impl Filter {
-    fn new(request: GetApplicationsRequestProto, user: &str) -> Result<Self, RemoteException> {
+    /// `viewable` where lists have only what their reader may see, whatever is asked.
+    fn new(
+        request: GetApplicationsRequestProto,
+        user: &str,
+        viewable: bool,
+    ) -> Result<Self, RemoteException> {
         let lower = |texts: &[String]| texts.iter().map(|t| t.to_lowercase()).collect();
         for state in &request.application_states {
             if app_state(*state).is_none() {
@@ -186,7 +191,7 @@ impl Filter {
             types: lower(&request.application_types),
             tags: lower(&request.application_tags),
             limit: usize::try_from(request.limit.unwrap_or(i64::MAX)).unwrap_or(usize::MAX),
-            viewable: request.scope() == ApplicationsRequestScopeProto::Viewable,
+            viewable: viewable || request.scope() == ApplicationsRequestScopeProto::Viewable,
             own: (request.scope() == ApplicationsRequestScopeProto::Own).then(|| user.to_owned()),
             request,
         })
