@@ -288,15 +288,6 @@ impl Tree<'_> {
                 self.info(amounts)
             }
         };
-        // Hadoop never sets those of root in a partition without nodes.
-        let unset = queue.parent.is_none() && !partition.label.is_empty();
-        let effective = |amounts: Resource| {
-            if unset {
-                configured(amounts)
-            } else {
-                self.info(amounts)
-            }
-        };
         Capacity {
             partition_name: partition.label.to_string(),
             queue_capacity_vector_info: self.vector(partition.vector.as_ref()),
@@ -316,8 +307,8 @@ impl Tree<'_> {
             normalized_weight: usage.normalized_weight,
             configured_min_resource: configured(usage.configured_min),
             configured_max_resource: configured(usage.configured_max),
-            effective_min_resource: effective(usage.effective_min),
-            effective_max_resource: effective(usage.effective_max),
+            effective_min_resource: self.info(usage.effective_min),
+            effective_max_resource: self.info(usage.effective_max),
         }
     }
 
