@@ -1,4 +1,4 @@
-//! Who may read the logs of an application's containers, where `yarn.acl.enable` is on.
+//! Who may see an application of this node, where `yarn.acl.enable` is on.
 //! May touch: lists of access, the account database (blocking).
 //! Must not: guard calls of the container protocol (NMTokens do).
 
@@ -23,12 +23,14 @@ struct Seen {
 #[derive(Debug, Default)]
 pub struct NodeAcls {
     enabled: bool,
+    filter_lists: bool,
     admins: AccessList,
     apps: Mutex<HashMap<ApplicationId, Seen>>,
 }
 
 impl NodeAcls {
-    /// Reads `yarn.acl.enable` and `yarn.admin.acl`; the account of this process administers too.
+    /// Reads `yarn.acl.enable`, `yarn.admin.acl` and `yarn.webapp.filter-entity-list-by-user`; the
+    /// account of this process administers too.
     ///
     /// # Errors
     /// A switch that is neither true nor false.
@@ -38,6 +40,7 @@ impl NodeAcls {
         let own = nix::unistd::User::from_uid(nix::unistd::geteuid());
         Ok(Self {
             enabled: conf.bool("yarn.acl.enable", false)?,
+            filter_lists: conf.bool("yarn.webapp.filter-entity-list-by-user", false)?,
             admins: match own.ok().flatten() {
                 Some(own) => admins.with_user(&own.name),
                 None => admins,
@@ -73,21 +76,45 @@ impl NodeAcls {
         self.enabled
     }
 
-    /// Whether `user` may read the logs of `app`; of an application that is not known only
-    /// administrators may. Looks up groups: blocking.
+    /// Lists of REST leave out what the caller may not see.
+    pub fn filters_lists(&self) -> bool {
+        self.enabled && self.filter_lists
+    }
+
+    /// Whether `user` may see `app`; one that is not known only administrators may. Looks up
+    /// groups: blocking.
     pub fn may_view(&self, user: &str, app: ApplicationId) -> bool {
         if !self.enabled {
             return true;
         }
         let groups = groups_of(user);
-        let caller = Caller {
-            user,
-            groups: &groups,
-        };
-        let apps = self.apps();
-        let seen = apps.get(&app);
-        let admitted = seen.is_some_and(|seen| seen.owner == user || seen.view.allows(caller));
-        admitted || self.admins.allows(caller)
+        self.viewer(user, &groups)(app)
+    }
+
+    /// [`Self::may_view`] for many applications: groups are looked up once, blocking.
+    pub fn visible(&self, user: &str, apps: &[ApplicationId]) -> Vec<bool> {
+        if !self.enabled {
+            return vec![true; apps.len()];
+        }
+        let groups = groups_of(user);
+        apps.iter()
+            .copied()
+            .map(self.viewer(user, &groups))
+            .collect()
+    }
+
+    fn viewer<'a>(
+        &'a self,
+        user: &'a str,
+        groups: &'a [String],
+    ) -> impl Fn(ApplicationId) -> bool + 'a {
+        move |app| {
+            let caller = Caller { user, groups };
+            let apps = self.apps();
+            let seen = apps.get(&app);
+            let admitted = seen.is_some_and(|seen| seen.owner == user || seen.view.allows(caller));
+            admitted || self.admins.allows(caller)
+        }
     }
 }
 

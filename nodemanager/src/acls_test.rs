@@ -43,3 +43,16 @@ fn a_forgotten_application_is_for_administrators_alone() {
     assert!(!on.may_view("owner", APP));
     assert!(on.may_view("ops", APP));
 }
+
+#[test]
+fn of_many_applications_those_that_may_be_seen_are_told() {
+    let other = ApplicationId {
+        cluster_timestamp: 1,
+        id: 2,
+    };
+    let on = acls("true");
+    assert_eq!(on.visible("viewer", &[other, APP]), [false, true]);
+    assert_eq!(on.visible("ops", &[other, APP]), [true, true]);
+    assert_eq!(acls("false").visible("viewer", &[other, APP]), [true, true]);
+    assert!(!on.filters_lists());
+}

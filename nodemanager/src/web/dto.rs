@@ -57,7 +57,8 @@ pub(super) struct ContainerInfo {
     pub execution_type: &'static str,
     pub container_logs_link: String,
     pub node_id: String,
-    pub container_log_files: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container_log_files: Option<Vec<String>>,
     /// Not Hadoop's: the container's own cgroup directories.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cgroups: Vec<String>,

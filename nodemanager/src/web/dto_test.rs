@@ -24,7 +24,7 @@ async fn a_container_has_hadoops_names() {
         execution_type: "GUARANTEED",
         container_logs_link: "http://n:8042/x".to_owned(),
         node_id: "n:8041".to_owned(),
-        container_log_files: vec!["stderr".to_owned(), "stdout".to_owned()],
+        container_log_files: Some(vec!["stderr".to_owned(), "stdout".to_owned()]),
         cgroups: Vec::new(),
     };
     let list = Containers {

@@ -22,7 +22,7 @@ use nm_core::container::State;
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use yarn_types::ContainerId;
-use yarn_web::{Pairs, escape};
+use yarn_web::{User, escape};
 
 use super::{Site, pages, rest::java_time};
 use crate::exec::{
@@ -34,8 +34,6 @@ use crate::exec::{
 const PAGE_BYTES_MAX: u64 = 4 << 20;
 /// Bytes read at a time for a stream.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// `hadoop.http.staticuser.user` where nobody says who calls.
-const STATIC_USER: &str = "dr.who";
 /// Content type of a log.
 const TEXT: &str = "text/plain; charset=utf-8";
 /// Chunks that wait for a slow reader.
@@ -99,12 +97,11 @@ fn container(id: &str) -> Result<ContainerId, Missing> {
 }
 
 /// Refuses those who may not see the application (`ContainerLogsUtils.checkAccess`).
-pub(super) async fn check(site: &Site, query: &Pairs, id: ContainerId) -> Result<(), String> {
+pub(super) async fn check(site: &Site, user: &User, id: ContainerId) -> Result<(), String> {
     if !site.acls.enabled() {
         return Ok(());
     }
-    let named = query.iter().find(|(key, _)| key == "user.name");
-    let user = named.map_or_else(|| STATIC_USER.to_owned(), |(_, user)| user.clone());
+    let user = &user.0;
     let (acls, caller) = (Arc::clone(&site.acls), user.clone());
     let may = web::block(move || acls.may_view(&caller, id.app())).await;
     if may.unwrap_or(false) {
@@ -116,9 +113,9 @@ pub(super) async fn check(site: &Site, query: &Pairs, id: ContainerId) -> Result
     ))
 }
 
-async fn open(site: &Site, query: &Pairs, id: &str, file: &str) -> Result<Log, Missing> {
+async fn open(site: &Site, user: &User, id: &str, file: &str) -> Result<Log, Missing> {
     let id = container(id)?;
-    check(site, query, id).await.map_err(Missing::Forbidden)?;
+    check(site, user, id).await.map_err(Missing::Forbidden)?;
     let plain =
         !file.is_empty() && file != "." && file != ".." && !file.contains(['/', '\\', '\0']);
     if !plain {
@@ -144,7 +141,7 @@ async fn open(site: &Site, query: &Pairs, id: &str, file: &str) -> Result<Log, M
 pub(super) async fn list(
     site: web::Data<Site>,
     path: web::Path<(String, String)>,
-    query: Pairs,
+    caller: User,
 ) -> HttpResponse {
     let (id, user) = path.into_inner();
     let known = match container(&id) {
@@ -152,7 +149,7 @@ pub(super) async fn list(
         Ok(_) => return HttpResponse::BadRequest().body("Invalid user name"),
         Err(e) => return e.answer(),
     };
-    if let Err(text) = check(&site, &query, known).await {
+    if let Err(text) = check(&site, &caller, known).await {
         return Missing::Forbidden(text).answer();
     }
     let roots = site.log_dirs.clone();
@@ -183,14 +180,14 @@ pub(super) async fn page(
     site: web::Data<Site>,
     path: web::Path<(String, String, String)>,
     range: web::Query<Range>,
-    query: Pairs,
+    caller: User,
     request: HttpRequest,
 ) -> HttpResponse {
     let (id, user, name) = path.into_inner();
     if !is_valid_user(&user) {
         return HttpResponse::BadRequest().body("Invalid user name");
     }
-    let log = match open(&site, &query, &id, &name).await {
+    let log = match open(&site, &caller, &id, &name).await {
         Ok(log) => log,
         Err(e) => return e.answer(),
     };
@@ -235,10 +232,10 @@ pub(super) async fn text(
     site: web::Data<Site>,
     path: web::Path<(String, String)>,
     range: web::Query<Range>,
-    query: Pairs,
+    caller: User,
 ) -> HttpResponse {
     let (id, name) = path.into_inner();
-    let log = match open(&site, &query, &id, &name).await {
+    let log = match open(&site, &caller, &id, &name).await {
         Ok(log) => log,
         Err(Missing::Unknown(_)) => {
             return HttpResponse::NotFound()

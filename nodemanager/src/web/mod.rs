@@ -12,10 +12,10 @@ mod rest;
 
 use std::{net::TcpListener, path::PathBuf, sync::Arc};
 
-use actix_web::{App, HttpServer, dev::Server, web};
+use actix_web::{App, HttpServer, dev::Server, middleware, web};
 use yarn_conf::Configuration;
 use yarn_types::{NodeId, Resource, ResourceTypes};
-use yarn_web::{get, rest as at};
+use yarn_web::{Login, get, rest as at};
 
 use crate::{
     acls::NodeAcls, driver::Inbox, gpu::LastReading, isolation::Guard, settings::MonitorSettings,
@@ -36,7 +36,7 @@ pub struct Site {
     pub log_dirs: Vec<PathBuf>,
     /// What the node offers.
     pub total: Resource,
-    /// Who may read logs.
+    /// Who may see applications and their logs.
     pub acls: Arc<NodeAcls>,
     /// Resource lanes.
     pub types: ResourceTypes,
@@ -65,11 +65,15 @@ impl Site {
 /// The socket cannot be used.
 pub fn server(site: Site, listener: TcpListener) -> std::io::Result<Server> {
     let conf = web::Data::new(site.conf.clone());
+    let login = Login::new(&site.conf, "simple").map_err(std::io::Error::other)?;
+    let login = web::Data::new(login);
     let site = web::Data::new(site);
     let app = move || {
         App::new()
             .app_data(site.clone())
             .app_data(conf.clone())
+            .app_data(login.clone())
+            .wrap(middleware::from_fn(yarn_web::login))
             .wrap(yarn_web::default_headers())
             .configure(routes)
     };

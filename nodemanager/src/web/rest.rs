@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 use actix_web::{HttpResponse, web};
 use nm_core::{App, Container, launch::iso8601_utc};
 use yarn_types::{ApplicationId, ContainerId};
-use yarn_web::{Format, Pairs};
+use yarn_web::{Format, Pairs, User};
 
 use super::{
     Site,
@@ -72,7 +72,7 @@ fn vmem_mb(pmem_mb: i64, ratio: f32) -> i64 {
 }
 
 /// GET `/ws/v1/node/containers`.
-pub(super) async fn containers(site: web::Data<Site>, format: Format) -> HttpResponse {
+pub(super) async fn containers(site: web::Data<Site>, format: Format, user: User) -> HttpResponse {
     let all = site
         .inbox
         .ask(|nm, _| nm.containers().cloned().collect::<Vec<_>>())
@@ -80,8 +80,14 @@ pub(super) async fn containers(site: web::Data<Site>, format: Format) -> HttpRes
     let Some(all) = all else {
         return ending(format);
     };
-    let container = web::block(move || all.iter().map(|c| show(c, &site)).collect()).await;
-    let container = container.unwrap_or_default();
+    let shown = web::block(move || {
+        let apps: Vec<_> = all.iter().map(|c| c.spec.container.app()).collect();
+        let sees = site.acls.visible(&user.0, &apps);
+        let all = all.iter().zip(sees);
+        let listed = all.filter(|(_, sees)| *sees || !site.acls.filters_lists());
+        listed.map(|(c, sees)| show(c, &site, sees)).collect()
+    });
+    let container = shown.await.unwrap_or_default();
     format.ok("containers", &Containers { container })
 }
 
@@ -94,6 +100,7 @@ pub(super) async fn container(
     site: web::Data<Site>,
     format: Format,
     id: web::Path<String>,
+    user: User,
 ) -> HttpResponse {
     let Ok(known) = id.parse::<ContainerId>() else {
         return bad_container(format, &id);
@@ -108,7 +115,11 @@ pub(super) async fn container(
     let Some(found) = found else {
         return format.not_found(&format!("container with id, {id}, not found"));
     };
-    match web::block(move || show(&found, &site)).await {
+    let shown = web::block(move || {
+        let sees = site.acls.may_view(&user.0, known.app());
+        show(&found, &site, sees)
+    });
+    match shown.await {
         Ok(container) => format.ok("container", &container),
         Err(_) => ending(format),
     }
@@ -119,12 +130,12 @@ pub(super) async fn container_logs(
     site: web::Data<Site>,
     format: Format,
     id: web::Path<String>,
-    query: Pairs,
+    user: User,
 ) -> HttpResponse {
     let Ok(known) = id.parse::<ContainerId>() else {
         return bad_container(format, &id);
     };
-    if let Err(text) = super::logs::check(&site, &query, known).await {
+    if let Err(text) = super::logs::check(&site, &user, known).await {
         return HttpResponse::Forbidden().body(text);
     }
     let node_id = site.node.to_string();
@@ -183,7 +194,12 @@ pub(super) fn java_time(wall_ms: i64) -> String {
 }
 
 /// GET `/ws/v1/node/apps`.
-pub(super) async fn apps(site: web::Data<Site>, format: Format, query: Pairs) -> HttpResponse {
+pub(super) async fn apps(
+    site: web::Data<Site>,
+    format: Format,
+    query: Pairs,
+    caller: User,
+) -> HttpResponse {
     let parameter = |name: &str| query.iter().find(|(key, _)| key == name);
     let state = parameter("state").map(|(_, state)| state.clone());
     let state = state.filter(|state| !state.is_empty());
@@ -204,13 +220,21 @@ pub(super) async fn apps(site: web::Data<Site>, format: Format, query: Pairs) ->
                 && user.as_deref().is_none_or(|u| u == &*app.user)
         });
         wanted
-            .map(|(id, app)| app_info(nm, id, app))
+            .map(|(id, app)| (id, app_info(nm, id, app)))
             .collect::<Vec<_>>()
     });
-    match all.await {
-        Some(app) => format.ok("apps", &Apps { app }),
-        None => ending(format),
-    }
+    let Some(all) = all.await else {
+        return ending(format);
+    };
+    let listed = web::block(move || {
+        let ids: Vec<_> = all.iter().map(|(id, _)| *id).collect();
+        let sees = site.acls.visible(&caller.0, &ids);
+        let all = all.into_iter().zip(sees);
+        let listed = all.filter(|(_, sees)| *sees || !site.acls.filters_lists());
+        listed.map(|((_, app), _)| app).collect()
+    });
+    let app = listed.await.unwrap_or_default();
+    format.ok("apps", &Apps { app })
 }
 
 /// `ApplicationState` of Hadoop's NodeManager; not all of them occur here.
@@ -257,10 +281,14 @@ fn app_info(nm: &nm_core::Nm, id: ApplicationId, app: &App) -> AppInfo {
     }
 }
 
-fn show(container: &Container, site: &Site) -> ContainerInfo {
+/// A container; names of its logs for those alone who may read them.
+fn show(container: &Container, site: &Site, sees_logs: bool) -> ContainerInfo {
     let report = container.report();
     let id = report.container;
-    let files = list_logs(&site.log_dirs, &id.app().to_string(), &id.to_string());
+    let files = || {
+        let files = list_logs(&site.log_dirs, &id.app().to_string(), &id.to_string());
+        files.into_iter().map(|(name, _)| name).collect()
+    };
     ContainerInfo {
         id: id.to_string(),
         state: container.state().as_str(),
@@ -281,7 +309,7 @@ fn show(container: &Container, site: &Site) -> ContainerInfo {
         ),
         node_id: site.node.to_string(),
         cgroups: site.guard.cgroups(id),
-        container_log_files: files.into_iter().map(|(name, _)| name).collect(),
+        container_log_files: sees_logs.then(files),
     }
 }
 

@@ -10,6 +10,10 @@ use crate::driver;
 const ID: &str = "container_1700000000000_0001_01_000002";
 
 fn serve(logs: &Path) -> (String, actix_web::dev::ServerHandle) {
+    serve_with(logs, Arc::default())
+}
+
+fn serve_with(logs: &Path, acls: Arc<NodeAcls>) -> (String, actix_web::dev::ServerHandle) {
     let (inbox, waiting) = driver::inbox();
     // Nobody answers questions: what needs the core says so instead of hanging.
     drop(waiting);
@@ -22,7 +26,7 @@ fn serve(logs: &Path) -> (String, actix_web::dev::ServerHandle) {
         http_port,
         log_dirs: vec![logs.to_owned()],
         total: Resource::new(8192, 8),
-        acls: Arc::default(),
+        acls,
         types: ResourceTypes::memory_and_vcores(),
         monitor: MonitorSettings {
             enabled: true,
@@ -227,5 +231,33 @@ async fn head_is_get_without_a_body_and_other_methods_are_refused_as_hadoop_does
         post.text().await.unwrap(),
         r#"{"RemoteException":{"exception":"NotAllowedException","message":"HTTP 405 Method Not Allowed","javaClassName":"javax.ws.rs.NotAllowedException"}}"#
     );
+    handle.stop(false).await;
+}
+
+#[tokio::test]
+async fn logs_are_shown_to_those_who_may_see_the_application() {
+    let root = logs();
+    let conf = [("yarn.acl.enable", "true"), ("yarn.admin.acl", " ")];
+    let acls = NodeAcls::read(&Configuration::of(conf)).unwrap();
+    let id: yarn_types::ContainerId = ID.parse().unwrap();
+    acls.remember(id.app(), "alice", &Default::default());
+    let (base, handle) = serve_with(root.path(), Arc::new(acls));
+    for path in [
+        format!("ws/v1/node/containers/{ID}/logs"),
+        format!("ws/v1/node/containers/{ID}/logs/stderr"),
+        format!("ws/v1/node/containerlogs/{ID}/stderr"),
+        format!("node/containerlogs/{ID}/alice"),
+        format!("node/containerlogs/{ID}/alice/stderr"),
+    ] {
+        let (status, _) = get(&format!("{base}/{path}?user.name=alice")).await;
+        assert_eq!(status, 200, "{path}");
+        for (query, user) in [("?user.name=bob", "bob"), ("", "dr.who")] {
+            let (status, body) = get(&format!("{base}/{path}{query}")).await;
+            let app = id.app();
+            let text =
+                format!("User [{user}] is not authorized to view the logs for application {app}");
+            assert_eq!((status, body), (403, text), "{path}");
+        }
+    }
     handle.stop(false).await;
 }
