@@ -212,8 +212,7 @@ pub fn share_of(r: Resource, by: f32, types: &ResourceTypes) -> Resource {
 /// What the preemption monitor needs beside: comparisons within partitions that may lack a type.
 impl Calculator {
     /// Compares as `ResourceCalculator.compare` in doubles: equal amounts are equal, a `total` of
-    /// nothing compares lane by lane, and a type that `total` lacks is passed over where neither
-    /// side holds it.
+    /// nothing compares lane by lane, and a type that `total` lacks is passed over.
     pub fn order(
         self,
         a: Resource,
@@ -236,8 +235,9 @@ impl Calculator {
         let sorted = |r: Resource| {
             let mut shares = [f64::NEG_INFINITY; LANES];
             for (lane, share) in shares.iter_mut().enumerate().take(lanes) {
-                let part = r.0[lane] as f64 / total.0[lane] as f64;
-                *share = if part.is_nan() { f64::NAN } else { part };
+                if total.0[lane] != 0 {
+                    *share = r.0[lane] as f64 / total.0[lane] as f64;
+                }
             }
             shares.sort_by(|x, y| y.total_cmp(x));
             shares
@@ -250,14 +250,14 @@ impl Calculator {
     }
 
     /// `Resources.divide`: memory of `a` over that of `b`, or the largest share of `total` that `a`
-    /// is over that of `b`.
+    /// is over that of `b`; a type that `total` lacks is passed over.
     pub fn portion(self, a: Resource, b: Resource, total: Resource, types: &ResourceTypes) -> f32 {
         if self == Self::Default {
             return a.memory_mb() as f32 / b.memory_mb() as f32;
         }
         let largest = |r: Resource| {
             let shares = r.0.iter().zip(total.0).take(types.len());
-            let shares = shares.filter(|(x, t)| **x != 0 || *t != 0);
+            let shares = shares.filter(|(_, t)| *t != 0);
             shares.fold(0.0_f64, |most, (x, t)| most.max(*x as f64 / t as f64))
         };
         to_f32(largest(a) / largest(b))

@@ -41,6 +41,22 @@ fn the_lowest_priority_loses_first() {
 }
 
 #[test]
+fn a_type_that_the_cluster_lacks_ends_no_choice() {
+    let mut town = Town::new(gpu(4_096, 64, 0));
+    let greedy = town.leaf(gpu(2_048, 32, 0), Resource::ZERO);
+    town.leaf(gpu(2_048, 32, 0), gpu(1_024, 2, 0));
+    let app = town.app(greedy);
+    town.holds(app, 8, gpu(512, 1, 0));
+    let types = types();
+    let rules = Rules {
+        calculator: Calculator::Dominant,
+        types: &types,
+        spare_cpu_only: true,
+    };
+    assert_eq!(town.marks_by(&conf(), &rules), [2]);
+}
+
+#[test]
 fn within_an_application_the_largest_number_then_the_newest_goes() {
     let mut town = Town::new(mb(100));
     let greedy = town.leaf(mb(50), Resource::ZERO);
