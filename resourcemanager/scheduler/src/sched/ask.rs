@@ -265,6 +265,12 @@ impl Asks {
         }
     }
 
+    /// Drops one key with its counters.
+    pub fn remove(&mut self, key: AskKey) {
+        self.keys.remove(&key);
+        self.counters.remove(&key);
+    }
+
     /// Counts one container of `key` as granted on a node.
     pub fn granted(&mut self, key: AskKey, host: &str, rack: &str, level: Locality) {
         if let Some(asks) = self.keys.get_mut(&key) {

@@ -27,29 +27,60 @@ impl Sched {
         container: ContainerIdx,
         to: Resource,
     ) -> Result<(), Reject> {
-        self.now = now;
-        let Some(c) = self.containers.get(container).cloned() else {
+        let Some(to) = self.resized(container, to)? else {
             return Ok(());
         };
-        let Some((queue, _)) = self.place_of(c.app) else {
-            return Ok(());
-        };
-        let to = self.validate_size(queue, to)?;
-        let by = to.minus(c.resource);
-        if by.is_negative() {
+        if !self
+            .containers
+            .get(container)
+            .is_some_and(|c| c.resource.fits(to))
+        {
             return Err(Reject::new(
                 RejectKind::InvalidResourceRequest,
                 "Trying to increase a container to a smaller size".to_owned(),
             ));
         }
+        self.ask_to_grow(now, container, to);
+        Ok(())
+    }
+
+    /// The normalised size that a container may be given; `None` for one that is gone.
+    ///
+    /// # Errors
+    /// A negative size, or one beyond the maximum allocation.
+    pub fn resized(
+        &self,
+        container: ContainerIdx,
+        to: Resource,
+    ) -> Result<Option<Resource>, Reject> {
+        let Some((queue, _)) = self
+            .containers
+            .get(container)
+            .and_then(|c| self.place_of(c.app))
+        else {
+            return Ok(None);
+        };
+        self.validate_size(queue, to).map(Some)
+    }
+
+    /// [`Self::increase`] to a size that was checked; what is smaller stays as it is
+    /// (`ContainerUpdateContext.getResourceToIncrease`).
+    pub fn ask_to_grow(&mut self, now: Millis, container: ContainerIdx, to: Resource) {
+        self.now = now;
+        let Some(c) = self.containers.get(container).cloned() else {
+            return;
+        };
+        let by = to.max(c.resource).minus(c.resource);
         let key = AskKey {
             update: Some(container),
             ..c.key
         };
         let Some(n) = self.nodes.get(c.node) else {
-            return Ok(());
+            return;
         };
         let (host, rack, label) = (n.host.clone(), n.rack.clone(), n.label);
+        // What is held for another size is of no use.
+        self.drop_reservations_of(c.app, key);
         let count = i32::from(!by.is_zero());
         let places = [(host, true), (rack, false), (Arc::<str>::from(ANY), false)];
         let asks = places.map(|(place, relax)| Ask {
@@ -61,10 +92,23 @@ impl Sched {
             label,
         });
         self.update_asks(now, c.app, &asks);
-        if count == 0 {
-            self.drop_reservations_of(c.app, key);
+    }
+
+    /// A container shrinks or ends: it does not wait to grow any more.
+    pub(super) fn withdraw_increase(&mut self, container: ContainerIdx, app: AppIdx, of: AskKey) {
+        let key = AskKey {
+            update: Some(container),
+            ..of
+        };
+        if self.app(app).is_none_or(|a| a.asks.get(key).is_none()) {
+            return;
         }
-        Ok(())
+        self.drop_reservations_of(app, key);
+        let Some(a) = self.app_mut(app) else { return };
+        a.asks.remove(key);
+        let queue = a.queue;
+        self.count_demand(app);
+        self.leaf_changed(queue);
     }
 
     fn drop_reservations_of(&mut self, app: AppIdx, key: AskKey) {
@@ -81,22 +125,34 @@ impl Sched {
     /// # Errors
     /// A negative size, or above the present one in some lane.
     pub fn decrease(&mut self, container: ContainerIdx, to: Resource) -> Result<(), Reject> {
-        let Some(c) = self.containers.get(container).cloned() else {
+        let Some(to) = self.resized(container, to)? else {
             return Ok(());
         };
-        let Some((queue, _)) = self.place_of(c.app) else {
-            return Ok(());
-        };
-        let to = self.validate_size(queue, to)?;
-        if !to.fits(c.resource) {
+        if !self
+            .containers
+            .get(container)
+            .is_some_and(|c| to.fits(c.resource))
+        {
             return Err(Reject::new(
                 RejectKind::InvalidResourceRequest,
                 "Trying to decrease a container to a larger size".to_owned(),
             ));
         }
+        self.shrink(container, to);
+        Ok(())
+    }
+
+    /// [`Self::decrease`] to a size that was checked.
+    pub fn shrink(&mut self, container: ContainerIdx, to: Resource) {
+        let Some((app, key)) = self.containers.get(container).map(|c| (c.app, c.key)) else {
+            return;
+        };
+        let Some((queue, _)) = self.place_of(app) else {
+            return;
+        };
+        self.withdraw_increase(container, app, key);
         self.set_size(container, to);
         self.activate(queue);
-        Ok(())
     }
 
     /// The size of a container in the accounts.
