@@ -205,6 +205,30 @@ impl Guard {
         Ok(isolated)
     }
 
+    /// Gives a running container the limits of the size that `size` tells; nothing where it is
+    /// not isolated here. Calls take turns, so that the last size told is the one that stays.
+    ///
+    /// # Errors
+    /// The kernel keeps to the limits of before; the text says why.
+    pub fn resize(
+        &self,
+        id: ContainerId,
+        size: impl FnOnce() -> Option<Resource>,
+    ) -> Result<(), String> {
+        let (State::On(mode), Some(isolation)) = (&self.state, &self.isolation) else {
+            return Ok(());
+        };
+        // Held to the end: the watch would restore what is being changed.
+        let mut table = self.lock();
+        let (Some(applied), Some(size)) = (table.get_mut(&id), size()) else {
+            return Ok(());
+        };
+        let limits = self.limits(size, *mode);
+        isolation
+            .resize(applied, &limits)
+            .map_err(|e| e.to_string())
+    }
+
     fn limits(&self, resource: Resource, mode: Mode) -> LimitSpec {
         let memory = u64::try_from(resource.memory_mb()).unwrap_or(0) << 20;
         let vcores = u32::try_from(resource.vcores()).unwrap_or(1).max(1);

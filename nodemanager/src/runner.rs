@@ -72,6 +72,8 @@ impl std::fmt::Debug for Launch {
 #[derive(Debug)]
 struct Slot {
     launch: Arc<Launch>,
+    /// Its size now.
+    size: Resource,
     localizing: Option<AbortHandle>,
     site: Option<Arc<Site>>,
     handle: Option<Handle>,
@@ -176,6 +178,7 @@ impl Runner {
     /// `Action::Localize`.
     pub fn localize(self: &Arc<Self>, id: ContainerId, launch: Launch) {
         let slot = Slot {
+            size: launch.resource,
             launch: Arc::new(launch),
             localizing: None,
             site: None,
@@ -308,18 +311,21 @@ impl Runner {
         id: ContainerId,
         gpus: Vec<Arc<str>>,
     ) -> Result<(Arc<Site>, Waiter), String> {
-        let found = self
-            .slots
-            .get(&id)
-            .map(|slot| (Arc::clone(&slot.launch), slot.site.clone(), slot.accepted));
-        let Some((launch, Some(site), accepted)) = found else {
+        let found = self.slots.get(&id).map(|slot| {
+            (
+                Arc::clone(&slot.launch),
+                slot.size,
+                slot.site.clone(),
+                slot.accepted,
+            )
+        });
+        let Some((launch, size, Some(site), accepted)) = found else {
             return Err("the container is not known any more".to_owned());
         };
-        let memory = memory_bytes(&launch);
         let prepared = {
             let (this, site) = (Arc::clone(self), Arc::clone(&site));
             tokio::task::spawn_blocking(move || {
-                let isolated = this.isolate(id, &gpus, launch.resource)?;
+                let isolated = this.isolate(id, &gpus, size)?;
                 let counters = site.localized.counters.text();
                 let env = this.tools.gpu_env.as_ref();
                 launch::prepare(&LaunchRequest {
@@ -349,15 +355,17 @@ impl Runner {
             target: "latency", event = "exec", container = %id, pid = handle.pid(),
             since_accept_ms = accepted.elapsed().as_millis(), wall_ms = crate::driver::wall_ms()
         );
-        let limits = Limits {
-            pmem: memory,
-            vmem: vmem_limit(memory, self.tools.limits.vmem_ratio),
-        };
+        let limits = self.memory_limits(size);
         let (pid, launcher) = (handle.pid(), handle.launcher_pid());
         self.lock_monitor()
             .start(&id.to_string(), pid, launcher, limits);
-        if let Some(mut slot) = self.slots.get_mut(&id) {
+        let now = self.slots.get_mut(&id).map(|mut slot| {
             slot.handle = Some(handle);
+            slot.size
+        });
+        if now.is_some_and(|now| now != size) {
+            // It changed on the way here.
+            self.keep_to_size(id);
         }
         Ok((site, waiter))
     }
@@ -422,13 +430,61 @@ impl Runner {
         if !killed.unwrap_or(false) {
             return None;
         }
-        let limit = self.slots.get(&id).map_or(0, |s| memory_bytes(&s.launch));
-        let vmem = vmem_limit(limit, self.tools.limits.vmem_ratio);
+        let Limits { pmem: limit, vmem } =
+            self.memory_limits(self.slots.get(&id).map_or(Resource::ZERO, |slot| slot.size));
         Some(Event::OverLimit {
             container: id,
             exit_code: exit::KILLED_EXCEEDED_PMEM,
             diagnostics: beyond_memory(&id.to_string(), pid, limit, vmem),
         })
+    }
+
+    /// `Action::Resize`.
+    pub fn resize(self: &Arc<Self>, id: ContainerId, size: Resource) {
+        let starts = {
+            let Some(mut slot) = self.slots.get_mut(&id) else {
+                return;
+            };
+            slot.size = size;
+            slot.handle.is_none()
+        };
+        // One that is being started looks at its size once it runs.
+        if !starts {
+            self.keep_to_size(id);
+        }
+    }
+
+    /// The watch of memory and the limits of the kernel follow the container's size.
+    fn keep_to_size(self: &Arc<Self>, id: ContainerId) {
+        let this = Arc::clone(self);
+        self.tools.runtime.spawn_blocking(move || {
+            let size = || this.slots.get(&id).map(|slot| slot.size);
+            let set = this.tools.guard.resize(id, size);
+            if let Some(size) = size() {
+                let limits = this.memory_limits(size);
+                this.lock_monitor().change(&id.to_string(), limits);
+                let size = this.tools.types.show(size);
+                match set {
+                    Ok(()) => tracing::info!(container = %id, size, "has another size"),
+                    Err(e) => {
+                        tracing::warn!(container = %id, size, error = %e, "limits stay");
+                        let text = format!("limits of the container are those of before: {e}");
+                        this.tools.inbox.event(Event::Note {
+                            container: id,
+                            text,
+                        });
+                    }
+                }
+            }
+        });
+    }
+
+    fn memory_limits(&self, size: Resource) -> Limits {
+        let pmem = u64::try_from(size.memory_mb()).unwrap_or(0) << 20;
+        Limits {
+            pmem,
+            vmem: vmem_limit(pmem, self.tools.limits.vmem_ratio),
+        }
     }
 
     /// `Action::Signal`.
@@ -535,8 +591,4 @@ impl Runner {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn memory_bytes(launch: &Launch) -> u64 {
-    u64::try_from(launch.resource.memory_mb()).unwrap_or(0) << 20
 }

@@ -9,7 +9,7 @@ use std::{
 
 use hadoop_ipc::{
     client::{Auth, CallError, Client, ClientOptions},
-    token::MasterKey,
+    token::{MasterKey, parse},
 };
 use nm_core::{ContainerReport, Event, GpuList, Health, HeartbeatAnswer, NodeAction, ToRm};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -22,7 +22,7 @@ use yarn_proto::{
         RegisterNodeManagerResponseProto, UnRegisterNodeManagerRequestProto,
         UnRegisterNodeManagerResponseProto,
     },
-    yarn::{ResourceUtilizationProto, SignalContainerCommandProto},
+    yarn::{ContainerProto, ResourceUtilizationProto, SignalContainerCommandProto},
 };
 use yarn_types::{ApplicationId, NodeId, Resource, ResourceTypes};
 
@@ -139,11 +139,15 @@ impl Tracker {
             ToRm::Heartbeat {
                 response_id,
                 containers,
+                increased,
                 health,
                 gpus,
                 labels,
             } => {
                 let mut request = self.heartbeat(response_id, &containers, &health);
+                if let Some(status) = &mut request.node_status {
+                    status.increased_containers = self.increased(&increased);
+                }
                 request.node_labels = labels.as_ref().map(labels::said_proto);
                 request.heddle_gpus = gpus.map(|(seq, list)| gpu::changes_proto(seq, &list));
                 let answer: NodeHeartbeatResponseProto =
@@ -231,6 +235,19 @@ impl Tracker {
         }
     }
 
+    /// Larger containers, with what a ResourceManager reads of them.
+    fn increased(&self, containers: &[ContainerReport]) -> Vec<ContainerProto> {
+        let types = &self.facts.types;
+        let one = |report: &ContainerReport| ContainerProto {
+            id: Some(ids::container_id_proto(report.container)),
+            resource: Some(ids::resource_proto(report.resource, types)),
+            version: Some(report.version),
+            execution_type: rpc::status(report, types).execution_type,
+            ..Default::default()
+        };
+        containers.iter().map(one).collect()
+    }
+
     fn status(
         &self,
         response_id: i32,
@@ -309,6 +326,10 @@ impl Tracker {
             Some((ids::container_id(&s.container_id)?, rpc::signal_of(command)))
         });
         let containers_to_signal = signals.collect();
+        // As in Hadoop the ResourceManager's own word needs no signature.
+        let tokens = answer.containers_to_update.iter();
+        let tokens = tokens.filter_map(|c| parse(&c.container_token.as_ref()?.identifier).ok());
+        let updates = tokens.filter_map(|said| rpc::update_spec(&said, &self.facts.types));
         let known = |list: &[_]| list.iter().filter_map(ids::container_id).collect();
         let event = HeartbeatAnswer {
             response_id: answer.response_id(),
@@ -323,6 +344,7 @@ impl Tracker {
                 .collect(),
             containers_to_be_removed: known(&answer.containers_to_be_removed_from_nm),
             containers_to_signal,
+            containers_to_update: updates.collect(),
             gpu_seq: answer.heddle_gpu_seq,
         };
         self.keys.set(

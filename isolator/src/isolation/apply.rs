@@ -11,7 +11,7 @@ use super::{Difference, Error, Op, Plan};
 use crate::cgroup::dir::{self, RemovalPatience};
 use crate::cgroup::mounts::Mode;
 use crate::devices::{RuleSet, v1, v2};
-use crate::limits::{KernelLimits, Limits};
+use crate::limits::{KernelLimits, LimitSpec, Limits};
 
 /// The isolation of one container, as it stands in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -206,6 +206,46 @@ impl Isolation {
                 applied.0.attached = Some(attached);
                 ledger::write(&self.ledger, &applied.0)?;
             }
+        }
+        let differences = self.verify(applied);
+        if differences.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::ReadBack(differences))
+        }
+    }
+
+    /// Sets other limits on the running container, and reads them back. Controllers that had no
+    /// limit get none: the container's processes are not in their cgroups.
+    ///
+    /// # Errors
+    /// [`Error`]; the limits are as they were then, as far as the kernel lets them.
+    pub fn resize(&self, applied: &mut Applied, limits: &LimitSpec) -> Result<(), Error> {
+        let before = applied.clone();
+        for wanted in limits.each() {
+            for op in &mut applied.0.ops {
+                if let Op::Limit { limit, .. } = op
+                    && limit.controller() == wanted.controller()
+                {
+                    *limit = wanted;
+                }
+            }
+        }
+        ledger::write(&self.ledger, &applied.0)?;
+        let done = self.set_limits(applied);
+        if done.is_err() {
+            *applied = before;
+            // The first failure is the one to report; a limit that stays is found by `verify`.
+            let _ = self.set_limits(applied);
+            ledger::write(&self.ledger, &applied.0)?;
+        }
+        done
+    }
+
+    fn set_limits(&self, applied: &Applied) -> Result<(), Error> {
+        let limits = applied.0.ops.iter();
+        for op in limits.filter(|op| matches!(op, Op::Limit { .. })) {
+            self.act(op)?;
         }
         let differences = self.verify(applied);
         if differences.is_empty() {

@@ -56,6 +56,13 @@ pub enum Action {
         /// UUIDs of its devices.
         gpus: Vec<Arc<str>>,
     },
+    /// The container has another size: its limits follow. Not answered.
+    Resize {
+        /// Which container.
+        container: ContainerId,
+        /// Its size now.
+        resource: Resource,
+    },
     /// Send a signal to the container's process tree. Not answered.
     Signal {
         /// Which container.
@@ -119,6 +126,8 @@ pub enum ToRm {
         response_id: i32,
         /// Running containers and those that completed since.
         containers: Vec<ContainerReport>,
+        /// Containers that grew since.
+        increased: Vec<ContainerReport>,
         /// Health of the node.
         health: Health,
         /// Changes of devices that were not echoed, with the number of the last.
@@ -144,7 +153,7 @@ pub struct GpuList {
 /// Answer of one call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
-    /// startContainers and stopContainers.
+    /// startContainers, stopContainers and updateContainer.
     Containers {
         /// Done.
         succeeded: Vec<ContainerId>,

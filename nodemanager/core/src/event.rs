@@ -59,6 +59,15 @@ pub enum Event {
         /// One entry a container.
         starts: Vec<StartSpec>,
     },
+    /// The container protocol: give containers other sizes. Tokens are verified already.
+    Update {
+        /// Who waits.
+        call: CallId,
+        /// Identity proven by the NMToken.
+        caller: ApplicationAttemptId,
+        /// One entry a container.
+        updates: Vec<UpdateSpec>,
+    },
     /// The container protocol: stop containers.
     Stop {
         /// Who waits.
@@ -238,6 +247,27 @@ pub struct StartSpec {
     pub fault: Option<Reject>,
 }
 
+/// What a container token for a changed container says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UpdateSpec {
+    /// Which container.
+    pub container: ContainerId,
+    /// Size.
+    pub resource: Resource,
+    /// Version of the container.
+    pub version: i32,
+    /// Wall milliseconds after which the token changes nothing.
+    pub expires_wall_ms: i64,
+    /// Start time of the ResourceManager that granted it.
+    pub rm_identifier: i64,
+    /// GUARANTEED, as opposed to OPPORTUNISTIC.
+    pub guaranteed: bool,
+    /// Devices that the token names.
+    pub gpus: Vec<DeviceGrant>,
+    /// Whole devices in `resource`.
+    pub gpu_count: usize,
+}
+
 /// Signals of `SignalContainerCommand` and of killing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
@@ -268,6 +298,8 @@ pub struct HeartbeatAnswer {
     pub containers_to_be_removed: Vec<ContainerId>,
     /// Signals to send.
     pub containers_to_signal: Vec<(ContainerId, Signal)>,
+    /// Containers that get another size.
+    pub containers_to_update: Vec<UpdateSpec>,
     /// Number of the last change of devices that the ResourceManager applied.
     pub gpu_seq: Option<u64>,
 }

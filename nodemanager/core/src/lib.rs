@@ -22,11 +22,14 @@ mod nm_health;
 mod nm_stop;
 pub mod outbox;
 pub mod reject;
+mod update;
 
 pub use app::{App, AppState};
 pub use container::Container;
 pub use effect::{Action, ContainerReport, Effect, GpuList, Reply, SubState, ToRm};
-pub use event::{CallId, Event, Health, HeartbeatAnswer, NodeAction, Signal, StartSpec};
+pub use event::{
+    CallId, Event, Health, HeartbeatAnswer, NodeAction, Signal, StartSpec, UpdateSpec,
+};
 pub use link::{Link, LinkConf, LinkState};
 pub use nm::{Nm, NmConf};
 pub use reject::Reject;

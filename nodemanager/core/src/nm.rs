@@ -249,6 +249,11 @@ impl Nm {
                 caller,
                 starts,
             } => self.on_start(call, caller, starts, ctx),
+            Event::Update {
+                call,
+                caller,
+                updates,
+            } => self.on_update(call, caller, &updates, ctx),
             Event::Stop {
                 call,
                 caller,
@@ -381,6 +386,10 @@ impl Nm {
                 let until = ctx.wall_ms.saturating_add(START_REFUSED_MS);
                 self.started.entry(*id).or_insert(until);
             }
+        }
+        for update in &answer.containers_to_update {
+            // It has ended meanwhile, or has a later size.
+            let _ = self.update(update, ctx);
         }
         for app in &answer.applications_to_cleanup {
             self.finish_app(*app, "Application killed by ResourceManager", ctx);
@@ -531,6 +540,10 @@ impl Nm {
             }
             Some(Due::Heartbeat) => {
                 let sent = self.outbox.send();
+                let increased = self.outbox.send_increases();
+                let increased = increased.iter().filter_map(|id| self.containers.get(id));
+                let increased = increased.filter(|c| !c.is_done());
+                let increased = increased.map(Container::report).collect();
                 let containers = self
                     .containers
                     .iter()
@@ -541,6 +554,7 @@ impl Nm {
                 ctx.emit(Action::Tell(ToRm::Heartbeat {
                     response_id,
                     containers,
+                    increased,
                     health,
                     gpus: self.gpu_changes(),
                     labels: self.label.as_mut().and_then(|l| l.to_heartbeat(ctx.now)),

@@ -1,4 +1,4 @@
-//! Completed containers whose status the ResourceManager may not have yet.
+//! Completed and larger containers that the ResourceManager may not know of yet.
 //! May touch: ids.
 //! Must not: forget a status before a heartbeat that carried it was answered in sequence.
 
@@ -15,6 +15,8 @@ use yarn_types::ContainerId;
 pub struct Outbox {
     pending: BTreeSet<ContainerId>,
     in_flight: BTreeSet<ContainerId>,
+    increased: BTreeSet<ContainerId>,
+    increases_in_flight: BTreeSet<ContainerId>,
     missed: bool,
 }
 
@@ -22,6 +24,19 @@ impl Outbox {
     /// `container` completed.
     pub fn add(&mut self, container: ContainerId) {
         self.pending.insert(container);
+    }
+
+    /// `container` is larger.
+    pub fn add_increase(&mut self, container: ContainerId) {
+        self.increased.insert(container);
+        // What is on its way tells of an earlier size.
+        self.increases_in_flight.remove(&container);
+    }
+
+    /// Ids of larger containers for the next heartbeat.
+    pub fn send_increases(&mut self) -> BTreeSet<ContainerId> {
+        self.increases_in_flight = self.increased.clone();
+        self.increases_in_flight.clone()
     }
 
     /// Ids for the next heartbeat.
@@ -33,9 +48,11 @@ impl Outbox {
     /// The heartbeat was answered: the ids that arrived.
     pub fn on_answered(&mut self) -> BTreeSet<ContainerId> {
         let sent = std::mem::take(&mut self.in_flight);
+        let increases = std::mem::take(&mut self.increases_in_flight);
         if std::mem::take(&mut self.missed) {
             return BTreeSet::new();
         }
+        self.increased.retain(|id| !increases.contains(id));
         self.pending.retain(|id| !sent.contains(id));
         sent
     }
@@ -43,6 +60,7 @@ impl Outbox {
     /// The heartbeat was not answered.
     pub fn on_missed(&mut self) {
         self.in_flight.clear();
+        self.increases_in_flight.clear();
         self.missed = true;
     }
 
@@ -57,6 +75,7 @@ impl Outbox {
     /// The status arrived for good.
     pub fn remove(&mut self, container: ContainerId) {
         self.pending.remove(&container);
+        self.increased.remove(&container);
     }
 
     /// Still to be reported.
@@ -66,6 +85,6 @@ impl Outbox {
 
     /// Nothing to report.
     pub fn is_empty(&self) -> bool {
-        self.pending.is_empty()
+        self.pending.is_empty() && self.increased.is_empty()
     }
 }

@@ -37,6 +37,35 @@ pub enum Reject {
     AppFinishing(ApplicationId),
     /// The launch context lacks something.
     LaunchContext(String),
+    /// The same for a token that changes a container.
+    OtherApplicationUpdate {
+        /// Attempt of the NMToken.
+        caller: ApplicationAttemptId,
+        /// Attempt of the container.
+        owner: ApplicationAttemptId,
+    },
+    /// The token that changes a container is too old.
+    ExpiredUpdate {
+        /// Wall milliseconds now.
+        now_wall_ms: i64,
+        /// Wall milliseconds of the end of the token.
+        expires_wall_ms: i64,
+    },
+    /// The container has this size or a later one.
+    OldVersion {
+        /// Which container.
+        container: ContainerId,
+        /// Its version.
+        current: i32,
+        /// The token's.
+        requested: i32,
+    },
+    /// A running container keeps its devices.
+    Devices(ContainerId),
+    /// A running container stays GUARANTEED.
+    ExecutionType(ContainerId),
+    /// No container changes while the node ends.
+    NoUpdates,
     /// A call about a container of another application.
     Foreign {
         /// Attempt of the NMToken.
@@ -55,6 +84,7 @@ pub enum Reject {
 impl fmt::Display for Reject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const START: &str = "Unauthorized request to start container.";
+        const UPDATE: &str = "Unauthorized request to increase container resource.";
         match self {
             Self::NotYetReady => f.write_str(
                 "Rejecting new containers as NodeManager has not yet connected with \
@@ -90,6 +120,41 @@ impl fmt::Display for Reject {
                 write!(f, "Container start failed as {app} has ended on this node")
             }
             Self::LaunchContext(text) => f.write_str(text),
+            Self::OtherApplicationUpdate { caller, owner } => write!(
+                f,
+                "{UPDATE}\nNMToken for application attempt : {caller} was used for starting \
+                 container with container token issued for application attempt : {owner}"
+            ),
+            Self::ExpiredUpdate {
+                now_wall_ms,
+                expires_wall_ms,
+            } => write!(
+                f,
+                "{UPDATE}\nThis token is expired. current time is {now_wall_ms} found \
+                 {expires_wall_ms}\nNote: System times on machines may be out of sync. Check \
+                 system time and time zones."
+            ),
+            Self::OldVersion {
+                container,
+                current,
+                requested,
+            } => write!(
+                f,
+                "Container {container} has update version [{current}] >= requested version \
+                 [{requested}]"
+            ),
+            Self::Devices(id) => write!(
+                f,
+                "Container {id} keeps its devices while it runs: the token names others"
+            ),
+            Self::ExecutionType(id) => write!(
+                f,
+                "Container {id} stays GUARANTEED: opportunistic containers are not built"
+            ),
+            Self::NoUpdates => f.write_str(
+                "Unable to change container resource as the NodeManager is in the process of \
+                 shutting down",
+            ),
             Self::Foreign {
                 caller,
                 verb,

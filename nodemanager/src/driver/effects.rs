@@ -45,6 +45,10 @@ impl Hands {
                 }
                 Action::Launch { container, gpus } => self.runner.launch(container, gpus),
                 Action::Signal { container, signal } => self.runner.signal(container, signal),
+                Action::Resize {
+                    container,
+                    resource,
+                } => self.runner.resize(container, resource),
                 Action::Teardown { container } => self.runner.tear_down(container),
                 Action::Forget { container } => self.runner.forget(container),
                 Action::CleanApp { app, user } => self.runner.clean_app(app, &user),

@@ -24,6 +24,12 @@ fn class(reject: &Reject) -> &'static str {
         | Reject::Expired { .. }
         | Reject::AppFinishing(_)
         | Reject::LaunchContext(_)
+        | Reject::OtherApplicationUpdate { .. }
+        | Reject::ExpiredUpdate { .. }
+        | Reject::OldVersion { .. }
+        | Reject::Devices(_)
+        | Reject::ExecutionType(_)
+        | Reject::NoUpdates
         | Reject::Foreign { .. }
         | Reject::RecentlyStopped(_)
         | Reject::Unknown(_) => "YarnException",

@@ -5,6 +5,7 @@
 mod convert;
 mod errors;
 mod start;
+mod update;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use yarn_proto::{
 use yarn_types::{ApplicationAttemptId, ContainerId, ResourceTypes};
 
 pub use convert::{nm_status, status};
+pub(crate) use update::update_spec;
 
 use crate::{acls::NodeAcls, driver::Inbox, driver::Launches, keys::TokenKeys};
 
@@ -31,9 +33,7 @@ use crate::{acls::NodeAcls, driver::Inbox, driver::Launches, keys::TokenKeys};
 pub const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB";
 
 /// Methods that Hadoop has and this node does not have yet.
-const NOT_BUILT: [&str; 8] = [
-    "increaseContainersResource",
-    "updateContainer",
+const NOT_BUILT: [&str; 6] = [
     "localize",
     "reInitializeContainer",
     "restartContainer",
@@ -70,6 +70,8 @@ impl Service for Containers {
         };
         match call.method.as_str() {
             "startContainers" => self.start(identity, &call, reply),
+            "updateContainer" => self.update(identity, &call, reply),
+            "increaseContainersResource" => self.increase(identity, &call, reply),
             "stopContainers" => self.stop(identity, &call, reply),
             "getContainerStatuses" => self.statuses(identity, &call, reply),
             "signalToContainer" => self.signal(identity, &call, reply),

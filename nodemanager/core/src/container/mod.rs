@@ -13,7 +13,7 @@ pub use state::{Input, State};
 use crate::{
     diagnostics::Diagnostics,
     effect::{Action, ContainerReport, SubState},
-    event::{Signal, StartSpec},
+    event::{Signal, StartSpec, UpdateSpec},
     launch::diagnostics::{self as texts, Tails},
     nm::Ctx,
 };
@@ -173,6 +173,20 @@ impl Container {
             // Being started: the signal follows when its process is known.
             _ => {}
         }
+    }
+
+    /// It has another size by a newer token; true where it grew.
+    pub(crate) fn on_update(&mut self, update: &UpdateSpec, ctx: &mut Ctx<'_>) -> bool {
+        let was = std::mem::replace(&mut self.spec.resource, update.resource);
+        self.spec.version = update.version;
+        if was == update.resource {
+            return false;
+        }
+        ctx.emit(Action::Resize {
+            container: self.spec.container,
+            resource: update.resource,
+        });
+        was.fits(update.resource)
     }
 
     /// Nothing of it is left.
