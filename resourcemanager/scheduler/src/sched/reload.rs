@@ -78,7 +78,9 @@ impl Sched {
             )
         };
         let types = self.conf.types.clone().with_maxima_of(&conf.types);
-        let queues = conf.queues;
+        let mut queues = conf.queues;
+        // chosen at start
+        queues.cluster.pacing = self.pacing();
         self.check_reload(&queues, &types).map_err(refused)?;
         let old: Vec<QueueIdx> = self.tree.iter().map(|(idx, _)| idx).collect();
         // merging changes nothing but the tree

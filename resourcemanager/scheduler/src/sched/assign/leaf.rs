@@ -61,6 +61,7 @@ impl Sched {
                 // what was free of reservations once stays so for the rest of the walk
                 test_queue = self.conf.queues.cluster.continue_looking && !reservation.is_zero();
             }
+            self.consider(queue, app);
             if !self.user_may_take(queue, app, label, limits, mode) {
                 continue;
             }
@@ -90,22 +91,28 @@ impl Sched {
         first.into_iter().chain(rest).collect()
     }
 
+    /// What an application's headroom is made of, as of its turn.
+    fn consider(&mut self, queue: QueueIdx, app: AppIdx) {
+        let leaf = &mut self.tree.get_mut(queue).leaf;
+        leaf.current_limit = leaf.headroom_limit;
+        if let Some(a) = self.app_mut(app) {
+            a.considered = true;
+        }
+    }
+
     /// Whether the application's user is at most at the user limit, or would be without the
     /// application's reservations (then `limits.to_unreserve` says how much must go).
     pub(in crate::sched) fn user_may_take(
-        &mut self,
+        &self,
         queue: QueueIdx,
         app: AppIdx,
         label: LabelIdx,
         limits: &mut Limits,
         mode: Mode,
     ) -> bool {
-        let leaf = &mut self.tree.get_mut(queue).leaf;
-        leaf.current_limit = leaf.headroom_limit;
-        let Some(a) = self.app_mut(app) else {
+        let Some(a) = self.app(app) else {
             return false;
         };
-        a.considered = true;
         let (user, reservation) = (a.user, a.reservation());
         let limit = self.user_limit(queue, user, label, mode, true);
         let (calc, types, cluster) = (self.conf.calculator, &self.conf.types, self.cluster_total());

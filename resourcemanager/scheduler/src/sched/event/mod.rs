@@ -43,8 +43,9 @@ pub(super) enum Search {
     Scan,
 }
 
-/// What is remembered between passes, all of which follows from asks and reservations: schedulers
-/// with the same accounts are the same whatever is noted here.
+/// What is remembered between passes. All that decides something is kept in a snapshot; what is not
+/// kept only spares searches: a scheduler that comes from a snapshot decides as the one it was
+/// taken of. Schedulers with the same accounts are the same whatever is noted here.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Event {
     /// Reservations whose node, ask or application changed.
@@ -67,6 +68,16 @@ impl PartialEq for Event {
 }
 
 impl Event {
+    /// What a snapshot keeps of it.
+    #[cfg(test)]
+    pub(super) fn as_in_a_snapshot(&self) -> Self {
+        Self {
+            ripe: self.ripe.clone(),
+            wakes: self.wakes.clone(),
+            ..Self::default()
+        }
+    }
+
     /// The pass noted as many failures as it may.
     fn is_spent(&self) -> bool {
         self.failed >= self.failed_max
@@ -92,8 +103,7 @@ impl Sched {
             self.event.wakes.pop_first();
             self.stirred = true;
         }
-        // one that comes from a snapshot does not know its waits yet
-        if !self.stirred && self.event.tables.are_made() {
+        if !self.stirred {
             return false;
         }
         (self.event.failed, self.event.failed_max) = (0, steps);
@@ -111,7 +121,10 @@ impl Sched {
 
     /// When the next wait of an ask for something closer, or for a shared partition, ends.
     pub fn next_wake(&self, now: Millis) -> Option<Millis> {
-        if self.stirred || self.is_event_driven() && !self.event.tables.are_made() {
+        if !self.is_event_driven() {
+            return None;
+        }
+        if self.stirred {
             return Some(now);
         }
         self.event.wakes.first().copied()

@@ -101,11 +101,6 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// False until the first step, and after [`Self::forget`].
-    pub fn are_made(&self) -> bool {
-        self.made
-    }
-
     pub fn forget(&mut self) {
         self.made = false;
     }
@@ -247,27 +242,12 @@ impl Sched {
             }
         }
         self.make_nodes();
-        self.remember_waits();
         for at in 0..self.apps.len() {
             self.event
                 .tables
                 .changed_apps
                 .add(u32::try_from(at).unwrap_or(u32::MAX));
         }
-    }
-
-    /// The waits that asks remember, for a scheduler that comes from a snapshot.
-    fn remember_waits(&mut self) {
-        let heartbeat_ms = self.conf.heartbeat_ms;
-        let asks = self.apps.iter().flatten().flat_map(|a| a.asks.iter());
-        let waits = asks.flat_map(|(_, asks)| {
-            let shared = asks.shared_since.map(|since| since.plus(heartbeat_ms));
-            asks.wakes_at.into_iter().chain(shared)
-        });
-        let now = self.now;
-        self.event.wakes.extend(waits.filter(|at| *at > now));
-        let reserved = self.nodes.iter().filter_map(|(_, n)| n.reserved);
-        self.event.ripe.extend(reserved);
     }
 
     fn make_nodes(&mut self) {

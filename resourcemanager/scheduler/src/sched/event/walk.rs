@@ -1,12 +1,12 @@
 //! The walk: down the queues in their order to the first ask that can be placed.
-//! May touch: what asks remember of their waits; the limits that headroom remembers.
+//! May touch: what asks remember of their waits.
 //! Must not: change an account.
 
 use super::{
     super::{
         Sched,
         app::Turn,
-        ask::{AskKey, Locality},
+        ask::{AskKey, KeyAsks, Locality},
         assign::{Limits, Mode, Proposal, Skip},
         ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx},
     },
@@ -85,10 +85,6 @@ impl Sched {
     ) -> Walked {
         let (label, mode) = (walk.label, walk.mode);
         let is_parent = self.tree.get(queue).is_parent();
-        if !is_parent {
-            let headroom = self.headroom_limit(queue, limits.limit);
-            self.tree.get_mut(queue).leaf.headroom_limit = headroom;
-        }
         if mode == Mode::Respect && !self.may_access(queue, label)
             || !self.wants(queue, label, mode)
         {
@@ -176,7 +172,10 @@ impl Sched {
             let Some(a) = self.app(app) else { continue };
             let user = user_bit(a.user.0);
             let reservation = a.reservation();
-            if a.counted.get(walk.wanted()).is_zero() {
+            if a.counted.get(walk.wanted()).is_zero()
+                || blocked_users & user != 0
+                || !self.is_worth_a_try(app, walk)
+            {
                 continue;
             }
             if test_queue {
@@ -201,6 +200,32 @@ impl Sched {
                 return found;
             }
         }
+    }
+
+    /// Whether the application has an ask that may hold room still, or that some node has room for.
+    /// The tables leave out most of the others: those that they do not must not take a turn either.
+    fn is_worth_a_try(&mut self, app: AppIdx, walk: Walk) -> bool {
+        if walk.mode == Mode::Ignore || walk.may_kill {
+            return true;
+        }
+        let Some(a) = self.app(app) else { return false };
+        let may_hold =
+            |(_, k): (AskKey, &KeyAsks)| k.label == walk.label && k.count() > 0 && !k.held_all;
+        if a.asks.iter().any(may_hold) {
+            return true;
+        }
+        let mut at = None;
+        while let Some(key) = self.app(app).and_then(|a| a.asks.next_key(at)) {
+            at = Some(key);
+            let ask = self.app(app).and_then(|a| a.asks.get(key));
+            let ask = ask.filter(|k| k.label == walk.label && k.count() > 0);
+            if let Some((size, class)) = ask.map(|k| (k.size, k.class.0))
+                && self.has_room_for(size, class, false, walk)
+            {
+                return true;
+            }
+        }
+        false
     }
 
     fn walk_app(&mut self, app: AppIdx, limits: &Limits, walk: Walk) -> Walked {
