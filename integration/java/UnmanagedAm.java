@@ -21,6 +21,8 @@ import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.api.records.NMToken;
+import org.apache.hadoop.yarn.api.records.PreemptionMessage;
+import org.apache.hadoop.yarn.api.records.PreemptionResourceRequest;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceBlacklistRequest;
@@ -185,7 +187,30 @@ final class UnmanagedAm {
     fields.put("nodes", response.getNumClusterNodes());
     fields.put("limit_mb", response.getAvailableResources() == null ? -1
         : response.getAvailableResources().getMemorySize());
+    fields.put("asked_back", askedBack(response.getPreemptionMessage()));
     return fields;
+  }
+
+  /** What the scheduler asks back: containers that go anyway, and a contract that can be met in other ways. */
+  private static Map<String, Object> askedBack(PreemptionMessage message) {
+    if (message == null) {
+      return Map.of();
+    }
+    List<String> strict = new ArrayList<>();
+    if (message.getStrictContract() != null) {
+      message.getStrictContract().getContainers().forEach(one -> strict.add(one.getId().toString()));
+    }
+    List<String> contract = new ArrayList<>();
+    List<Object> amounts = new ArrayList<>();
+    if (message.getContract() != null) {
+      message.getContract().getContainers().forEach(one -> contract.add(one.getId().toString()));
+      for (PreemptionResourceRequest one : message.getContract().getResourceRequest()) {
+        ResourceRequest request = one.getResourceRequest();
+        amounts.add(Map.of("name", request.getResourceName(), "count", request.getNumContainers(),
+            "memory", request.getCapability().getMemorySize(), "vcores", request.getCapability().getVirtualCores()));
+      }
+    }
+    return Map.of("strict", strict, "contract", contract, "amounts", amounts);
   }
 
   private static Map<String, Object> status(ContainerStatus status) {

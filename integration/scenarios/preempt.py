@@ -5,6 +5,8 @@ import time
 import caches
 from harness import require, wait_for
 from scenarios.clients import app_of, queue_of
+from scenarios.containers import Master
+from scenarios.daemons import OwnBench
 from scenarios.gpu import cards, unless_isolated
 from scenarios.refresh import edited, rmadmin, write
 from scenarios.registry import HEDDLE, check
@@ -31,6 +33,22 @@ KEYS = {
     f"{PREEMPTION}natural_termination_factor": "1.0",
 }
 STEADY_S = 5
+# The same for memory, on either kind of ResourceManager: one node of eight containers.
+SIZE_MB = 512
+PERIOD_S = 0.2
+WAIT_S = 2
+MEMORY_KEYS = {
+    "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "100",
+    "yarn.nodemanager.resource.memory-mb": str(8 * SIZE_MB),
+    "yarn.nodemanager.resource.cpu-vcores": "64",
+    f"{CAPACITY}root.gpu.user-limit-factor": "10",
+    f"{CAPACITY}root.default.user-limit-factor": "10",
+    f"{MONITOR}enable": "true",
+    f"{PREEMPTION}monitoring_interval": str(round(PERIOD_S * 1000)),
+    f"{PREEMPTION}max_wait_before_kill": str(round(WAIT_S * 1000)),
+    f"{PREEMPTION}total_preemption_per_round": "1.0",
+    f"{PREEMPTION}natural_termination_factor": "1.0",
+}
 
 
 def held(cluster, *clients):
@@ -106,6 +124,120 @@ def spark(bench, pacing):
     require(told["finalStatus"] == "SUCCEEDED", f"the first job ended {told['finalStatus']}")
     counted = {key: told[key] for key in ("numNonAMContainerPreempted", "numAMContainerPreempted")}
     require(counted == {"numNonAMContainerPreempted": 2, "numAMContainerPreempted": 0}, f"preempted are {counted}")
+    cluster.stop()
+
+
+class Holder(Master):
+    """A master that remembers what it holds and what was asked back."""
+
+    def __init__(self, cluster, bench, name, queue):
+        super().__init__(OwnBench(bench, cluster), name, queue)
+        self.held, self.messages = [], []
+
+    def beat(self, **fields):
+        """One heartbeat; its answer."""
+        answer = self.allocate(**fields)
+        self.held += [one["container"] for one in answer["allocated"]]
+        ended = {one["container"] for one in answer["completed"]} | set(fields.get("release", []))
+        self.held = [one for one in self.held if one not in ended]
+        if answer["asked_back"]:
+            self.messages.append(answer["asked_back"])
+        return answer
+
+    def take(self, count):
+        """Asks for that many containers and waits for them."""
+        self.ask(count)
+        wait_for(f"{count} containers", lambda: self.beat() and len(self.held) == count)
+
+    def ask(self, count):
+        """Asks for that many containers."""
+        self.beat(asks=[{"count": count, "memory": SIZE_MB}])
+
+
+def stays(holders, counts):
+    """Sees that the masters go on to hold that many containers for longer than the monitor would need."""
+    until = time.monotonic() + WAIT_S + 10 * PERIOD_S
+    while time.monotonic() < until:
+        for holder in holders:
+            holder.beat()
+        now = [len(holder.held) for holder in holders]
+        require(now == counts, f"the masters hold {now} containers, had {counts}")
+
+
+@check("preempt/message")
+def message(bench):
+    """An application above its queue's guarantee is asked for containers, by name and by amount; what it gives back in
+    time is not taken from it, the rest is after max_wait_before_kill, with exit status -102, and no more than that."""
+    cluster = bench.fresh_cluster(keys=MEMORY_KEYS)
+    with Holder(cluster, bench, "rich", "gpu") as rich, Holder(cluster, bench, "poor", "default") as poor:
+        rich.take(8)
+        newest = sorted(rich.held)[-2:]
+        begun = time.monotonic()
+        poor.ask(2)
+        wait_for("the message", lambda: rich.beat() and rich.messages)
+        expected = {"strict": [], "contract": newest,
+                    "amounts": [{"name": "*", "count": 2 * SIZE_MB // 128, "memory": 128, "vcores": 1}]}
+        told = rich.messages[0] | {"contract": sorted(rich.messages[0]["contract"])}
+        require(told == expected, f"the message is {told}, not {expected}")
+        rich.beat(release=newest[1:])
+        wait_for("the container that was given back", lambda: poor.beat() and len(poor.held) == 1)
+        status = wait_for("the other to be taken", lambda: rich.beat() and rich.finished.get(newest[0]))
+        took_s = time.monotonic() - begun
+        require(took_s >= WAIT_S, f"it was taken after {took_s:.2f} s, not {WAIT_S} s")
+        require((status["exit"], status["diagnostics"]) == (-102, "Container preempted by scheduler"), f"it ended {status}")
+        wait_for("the second container", lambda: poor.beat() and len(poor.held) == 2)
+        stays((rich, poor), [6, 2])
+        require(len(rich.messages) == 1 and not poor.messages, f"the messages are {rich.messages}, {poor.messages}")
+        told = app_of(cluster, rich.app)
+        counted = {key: told[key] for key in ("preemptedResourceMB", "numNonAMContainerPreempted", "numAMContainerPreempted")}
+        require(counted == {"preemptedResourceMB": SIZE_MB, "numNonAMContainerPreempted": 1, "numAMContainerPreempted": 0},
+                f"preempted are {counted}")
+    cluster.stop()
+
+
+@check("preempt/spared-queue")
+def spared_queue(bench):
+    """A queue with disable_preemption keeps what it has above its guarantee; the other gives exactly its excess."""
+    cluster = bench.fresh_cluster(keys=MEMORY_KEYS | {
+        f"{CAPACITY}root.queues": "default,gpu,kept", f"{CAPACITY}root.default.capacity": "50",
+        f"{CAPACITY}root.gpu.capacity": "25", f"{CAPACITY}root.kept.capacity": "25",
+        f"{CAPACITY}root.kept.user-limit-factor": "10", f"{CAPACITY}root.kept.disable_preemption": "true"})
+    with Holder(cluster, bench, "kept", "kept") as kept, Holder(cluster, bench, "rich", "gpu") as rich, \
+            Holder(cluster, bench, "poor", "default") as poor:
+        kept.take(4)
+        rich.take(4)
+        poor.ask(4)
+        wait_for("the guarantee", lambda: rich.beat() and poor.beat() and (len(rich.held), len(poor.held)) == (2, 2))
+        stays((kept, rich, poor), [4, 2, 2])
+        require(not kept.messages and not kept.finished, f"the spared queue was told {kept.messages}, lost {kept.finished}")
+    cluster.stop()
+
+
+@check("preempt/observe-only")
+def observe_only(bench):
+    """With observe_only nobody is asked, nothing is taken."""
+    cluster = bench.fresh_cluster(keys=MEMORY_KEYS | {f"{PREEMPTION}observe_only": "true"})
+    with Holder(cluster, bench, "rich", "gpu") as rich, Holder(cluster, bench, "poor", "default") as poor:
+        rich.take(8)
+        poor.ask(2)
+        stays((rich, poor), [8, 0])
+        require(not rich.messages, f"it was told {rich.messages}")
+    cluster.stop()
+
+
+@check("preempt/lazy")
+def lazy(bench):
+    """With lazy-preemption-enabled a container is taken when another is put in its place: as many as are asked for,
+    and none once nobody asks any more."""
+    cluster = bench.fresh_cluster(keys=MEMORY_KEYS | {f"{CAPACITY}lazy-preemption-enabled": "true"})
+    with Holder(cluster, bench, "rich", "gpu") as rich, Holder(cluster, bench, "poor", "default") as poor:
+        rich.take(8)
+        newest = sorted(rich.held)[-2:]
+        poor.ask(2)
+        wait_for("both containers", lambda: rich.beat() and poor.beat() and len(poor.held) == 2)
+        wait_for("what was taken", lambda: rich.beat() and set(rich.finished) == set(newest))
+        require({one["exit"] for one in rich.finished.values()} == {-102}, f"they ended {rich.finished}")
+        stays((rich, poor), [6, 2])
     cluster.stop()
 
 
