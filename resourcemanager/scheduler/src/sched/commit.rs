@@ -159,9 +159,10 @@ impl Sched {
 
     /// Takes a container out of every account; false when it already is, or is a reservation.
     pub fn release(&mut self, container: ContainerIdx) -> bool {
-        if self.containers.get(container).is_none_or(|c| c.reserved) {
+        let Some(c) = self.containers.get(container).filter(|c| !c.reserved) else {
             return false;
-        }
+        };
+        self.withdraw_increase(container, c.app, c.key);
         let Some(c) = self.unlink(container) else {
             return false;
         };
