@@ -32,6 +32,10 @@ struct Args {
     /// Go on after a difference, and print all of them.
     #[arg(long)]
     all: bool,
+    /// Writes what the web services answer at the end of each case to a folder of its own here
+    /// (rpc and stock).
+    #[arg(long)]
+    answers: Option<PathBuf>,
     /// Case files and folders.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
@@ -119,7 +123,11 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         }
     };
     let paced = listed(args.mode == Mode::Event, "docs/pacing.md")?;
-    let otherwise = listed(args.via == Via::Stock, "docs/stock.md")?;
+    let otherwise = match args.via {
+        Via::Stock => listed(true, "docs/stock.md")?,
+        Via::Rpc => listed(true, "docs/rpc-cases.md")?,
+        Via::Inproc => Reasons::new(),
+    };
     let mut tally = Tally::default();
     for (case, wrong) in &cases {
         if args.via != Via::Inproc && !case.runs.contains(&Way::Rpc) {
@@ -180,7 +188,12 @@ fn run_case(case: &Case, args: &Args) -> anyhow::Result<Vec<Failure>> {
             }
             Via::Rpc | Via::Stock => {
                 let mut target = Remote::new(args.via == Via::Stock).map_err(|e| anyhow!(e))?;
-                scenario::run(body, &mut target, args.all)
+                let failures = scenario::run(body, &mut target, args.all);
+                if let Some(folder) = &args.answers {
+                    let kept = target.keep_answers(&folder.join(&case.id));
+                    kept.map_err(|e| anyhow!("answers of {}: {e}", case.id))?;
+                }
+                failures
             }
         },
     };

@@ -12,6 +12,7 @@ pub mod counters;
 pub mod digest;
 pub mod effect;
 pub mod event;
+pub mod figures;
 pub mod gpu;
 pub mod labels;
 pub mod liveness;

@@ -5,8 +5,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use yarn_types::{
-    ApplicationAttemptId, ApplicationId, ApplicationState, ContainerId, ContainerState,
-    FinalStatus, Millis, NodeId, NodeState, Resource,
+    ApplicationAttemptId, ApplicationId, ContainerId, ContainerState, FinalStatus, Millis, NodeId,
+    Resource,
 };
 
 use crate::{
@@ -18,10 +18,10 @@ use crate::{
     gpu::NodeGpus,
     node::Node,
     rm::Rm,
-    sched::{AppIdx, LabelIdx, NodeIdx, QueueFigures, QueueIdx, UserShare},
+    sched::{AppIdx, ContainerCounts, LabelIdx, NodeIdx, QueueFigures, QueueIdx, UserShare},
     view::{
-        AppPartition, AppReport, AttemptReport, ClusterMetrics, ContainerReport, GpuReport,
-        NodeReport, PartitionReport, QueueReport, QueueSettings, UserPartition, UserReport, View,
+        AppPartition, AppReport, AttemptReport, ContainerReport, GpuReport, NodeReport,
+        PartitionReport, QueueReport, QueueSettings, UserPartition, UserReport, View,
     },
 };
 
@@ -135,13 +135,13 @@ impl Rm {
 
     /// Every queue in tree order.
     pub fn queues(&self) -> Vec<QueueReport> {
-        let reserved = self.sched.reservations_by_queue();
+        let counts = self.sched.container_counts();
         let counters = self.counters.sums();
         let queues = self.sched.queues();
         queues
             .iter()
             .map(|q| QueueReport {
-                reserved_containers: reserved.get(&q.idx).copied().unwrap_or(0),
+                counts: counts.get(&q.idx).copied().unwrap_or_default(),
                 counters: counters.get(&*q.path).copied().unwrap_or_default(),
                 ..self.queue_report(q)
             })
@@ -151,10 +151,10 @@ impl Rm {
     /// A queue by name or path.
     pub fn queue(&self, name_or_path: &str) -> Option<QueueReport> {
         let queue = self.sched.queue(name_or_path)?;
-        let reserved = self.sched.reservations_by_queue();
+        let counts = self.sched.container_counts();
         let counters = self.counters.sums();
         Some(QueueReport {
-            reserved_containers: reserved.get(&queue.idx).copied().unwrap_or(0),
+            counts: counts.get(&queue.idx).copied().unwrap_or_default(),
             counters: counters.get(&*queue.path).copied().unwrap_or_default(),
             ..self.queue_report(&queue)
         })
@@ -192,35 +192,6 @@ impl Rm {
                 partitions: user.shares.iter().map(partition).collect(),
             })
             .collect()
-    }
-
-    /// Sums over the cluster.
-    pub fn metrics(&self) -> ClusterMetrics {
-        let mut metrics = ClusterMetrics::default();
-        for (at, node) in self.nodes.iter().enumerate() {
-            let idx = NodeIdx(u32::try_from(at).unwrap_or(u32::MAX));
-            let state = NodeState::ALL.iter().position(|s| *s == node.state);
-            if let Some(count) = state.and_then(|at| metrics.nodes.get_mut(at)) {
-                *count += 1;
-            }
-            let (used, containers) = self.sched.node_used(idx);
-            metrics.used = metrics.used.plus(used);
-            metrics.containers += containers;
-            if node.state == NodeState::Running {
-                metrics.total = metrics.total.plus(node.total);
-            }
-        }
-        for (idx, app) in &self.apps {
-            let seen = app.seen_state();
-            let state = ApplicationState::ALL.iter().position(|s| *s == seen);
-            if let Some(count) = state.and_then(|at| metrics.apps.get_mut(at)) {
-                *count += 1;
-            }
-            let usage = self.sched.app_usage(*idx);
-            metrics.pending = metrics.pending.plus(usage.pending);
-            metrics.pending_containers += usage.pending_containers;
-        }
-        metrics
     }
 
     fn app_report(&self, idx: AppIdx, app: &App, now: Millis, reasons: Reasons) -> AppReport {
@@ -287,6 +258,7 @@ impl Rm {
                 used: share.used,
                 reserved: share.reserved,
                 pending: share.pending,
+                am: share.am,
             })
             .collect()
     }
@@ -569,8 +541,7 @@ fn queue_report(q: &QueueFigures) -> QueueReport {
         },
         default_label: q.conf.default_label.clone(),
         apps: q.apps,
-        pending_containers: q.pending_containers,
-        reserved_containers: 0,
+        counts: ContainerCounts::default(),
         active_users: q.active_users,
         max_applications_per_user: q.max_apps_per_user,
         counters: Counters::default(),

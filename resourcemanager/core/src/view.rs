@@ -14,7 +14,7 @@ use crate::acl::AppAcls;
 pub use crate::{
     conf::{CapacityKind, CapacityVector, Templates},
     counters::Counters,
-    sched::{LabelFigures as LabelReport, QueueUsage},
+    sched::{ContainerCounts, LabelFigures as LabelReport, QueueUsage},
 };
 
 /// A consistent picture of the whole RM after some event.
@@ -127,6 +127,27 @@ pub struct AppPartition {
     pub reserved: Resource,
     /// Outstanding.
     pub pending: Resource,
+    /// Size of its ApplicationMaster, in the partition that this counts in.
+    pub am: Resource,
+}
+
+/// What an application asks for under one key at one place (`ResourceRequest`).
+#[derive(Clone, PartialEq, Debug)]
+pub struct AskReport {
+    /// Larger is less urgent.
+    pub priority: i32,
+    /// The client's own key; -1 for an ApplicationMaster's container.
+    pub allocation_request_id: i64,
+    /// `*`, a host or a rack.
+    pub place: Arc<str>,
+    /// Size of each container.
+    pub size: Resource,
+    /// Containers outstanding there.
+    pub count: i32,
+    /// Whether the next wider place may be used.
+    pub relax: bool,
+    /// Its node label; empty for none.
+    pub label: Arc<str>,
 }
 
 /// An attempt.
@@ -277,7 +298,7 @@ pub struct QueueReport {
     pub active_apps: u32,
     /// Applications waiting for that.
     pub pending_apps: u32,
-    /// Containers held.
+    /// Containers held, reservations included, in all partitions.
     pub containers: u32,
     /// Held by ApplicationMasters.
     pub am_used: Resource,
@@ -296,10 +317,8 @@ pub struct QueueReport {
     pub default_label: Option<String>,
     /// Applications submitted and not ended, below it too.
     pub apps: u32,
-    /// Outstanding containers, below it too.
-    pub pending_containers: u32,
-    /// Reservations, below it too; `containers` has them in it.
-    pub reserved_containers: u32,
+    /// Containers in the default partition, below it too.
+    pub counts: ContainerCounts,
     /// Users with outstanding asks (leaf).
     pub active_users: u32,
     /// Most applications of one user (leaf).

@@ -83,6 +83,7 @@ pub(super) fn reduced(app: dto::App) -> dto::App {
         queue_usage_percentage: 0.0,
         cluster_usage_percentage: 0.0,
         log_aggregation_status: None,
+        resource_requests: Vec::new(),
         ..app
     }
 }

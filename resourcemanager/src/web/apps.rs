@@ -13,7 +13,7 @@ use rm_core::{
     Event, Reply,
     acl::AppAccess,
     event::ClientRequest,
-    view::{AppPartition, AppReport, AttemptReport},
+    view::{AppPartition, AppReport, AskReport, AttemptReport},
 };
 use tokio::sync::oneshot;
 use yarn_types::{
@@ -71,20 +71,36 @@ pub(super) async fn apps(
     let shown = shown.filter(|app| sight.lists(app));
     let limit = filter.limit.unwrap_or(usize::MAX);
     let shown: Vec<_> = shown.take(limit).cloned().collect();
-    let ids: Vec<_> = shown.iter().map(|app| app.current_attempt).collect();
-    let attempts = move |rm: &rm_core::Rm| {
-        let attempt = |id: Option<_>| id.and_then(|id| rm.attempt(id));
-        ids.into_iter().map(attempt).collect::<Vec<_>>()
+    let ids: Vec<_> = shown
+        .iter()
+        .map(|app| (app.id, app.current_attempt))
+        .collect();
+    let without = filter.deselected;
+    let more = move |rm: &rm_core::Rm| {
+        let of = |(id, attempt): (_, Option<_>)| {
+            let attempt = attempt.and_then(|id| rm.attempt(id));
+            (attempt, asks(rm, id, without))
+        };
+        ids.into_iter().map(of).collect::<Vec<_>>()
     };
-    let Some(attempts) = state.ask(attempts).await else {
+    let Some(more) = state.ask(more).await else {
         return busy(format);
     };
-    let app = shown.iter().zip(&attempts);
-    let app = app.map(|(app, a)| {
-        let seen = app_dto(&state, app, a.as_ref(), filter.deselected);
+    let app = shown.iter().zip(&more);
+    let app = app.map(|(app, (attempt, asks))| {
+        let seen = app_dto(&state, app, attempt.as_ref(), asks, without);
         if sight.sees(app) { seen } else { reduced(seen) }
     });
     format.ok("apps", &dto::Apps { app: app.collect() })
+}
+
+/// What an application asks for, unless the caller does not care.
+fn asks(rm: &rm_core::Rm, id: ApplicationId, without: Deselected) -> Vec<AskReport> {
+    if without.resource_requests {
+        Vec::new()
+    } else {
+        rm.asks(id)
+    }
 }
 
 /// GET `/appstatistics`: how many applications are in each state, of one type when one is named.
@@ -155,13 +171,13 @@ pub(super) async fn app(
         let app = rm.app(id)?;
         let attempt = app.current_attempt.and_then(|a| rm.attempt(a));
         let may = acls.may_now(rm, &who, AppAccess::View, &app);
-        Some((app, attempt, may))
+        Some((app, attempt, asks(rm, id, deselected), may))
     });
     match found.await {
         None => busy(format),
         Some(None) => not_found(format, id),
-        Some(Some((app, attempt, may))) => {
-            let seen = app_dto(&state, &app, attempt.as_ref(), deselected);
+        Some(Some((app, attempt, asks, may))) => {
+            let seen = app_dto(&state, &app, attempt.as_ref(), &asks, deselected);
             format.ok("app", &if may { seen } else { reduced(seen) })
         }
     }
@@ -345,9 +361,8 @@ fn attempt_dto(app: &AppReport, attempt: &AttemptReport) -> dto::AppAttempt {
             .map_or_else(String::new, |(container, (_, http))| {
                 log_link(http, container, &app.user)
             }),
-        // AM blacklisting is not built yet.
-        blacklisted_nodes: "",
-        nodes_blacklisted_by_system: Some(""),
+        blacklisted_nodes: attempt.blacklisted_nodes.join(", "),
+        nodes_blacklisted_by_system: Some(attempt.nodes_blacklisted_by_system.join(", ")),
         app_attempt_id: attempt.id.to_string(),
         export_ports: "null",
         app_attempt_state: attempt.state.as_str(),
@@ -377,6 +392,7 @@ fn app_dto(
     state: &State,
     app: &AppReport,
     attempt: Option<&AttemptReport>,
+    asks: &[AskReport],
     without: Deselected,
 ) -> dto::App {
     let live = !app.state.is_final();
@@ -437,6 +453,7 @@ fn app_dto(
         preempted_vcore_seconds: app.preempted_seconds.vcores(),
         preempted_resource_seconds_map: (!app.preempted_seconds.is_zero())
             .then(|| seconds_map(app.preempted_seconds, &types)),
+        resource_requests: asks.iter().map(|ask| request(ask, &types)).collect(),
         log_aggregation_status: Some(if state.context.log_aggregation {
             "NOT_START"
         } else {
@@ -449,8 +466,25 @@ fn app_dto(
             .then(|| app.am_label.clone().unwrap_or_default()),
         resource_info: attempt
             .filter(|_| live && !without.resource_info)
-            .map(|attempt| usages(app, attempt, &types)),
+            .map(|_| usages(app, &types)),
         timeouts: (!without.timeouts).then(|| lifetime(app)),
+    }
+}
+
+fn request(ask: &AskReport, types: &ResourceTypes) -> dto::ResourceRequest {
+    dto::ResourceRequest {
+        priority: ask.priority,
+        allocation_request_id: ask.allocation_request_id,
+        resource_name: ask.place.to_string(),
+        capability: dto::ResourceInfo::of(ask.size, types),
+        num_containers: ask.count,
+        relax_locality: ask.relax,
+        node_label_expression: ask.label.to_string(),
+        // Others are refused.
+        execution_type_request: dto::ExecutionTypeRequest {
+            execution_type: "GUARANTEED",
+            enforce_execution_type: false,
+        },
     }
 }
 
@@ -465,19 +499,14 @@ fn seconds_map(seconds: Resource, types: &ResourceTypes) -> dto::EntryMap {
     }
 }
 
-fn usages(app: &AppReport, attempt: &AttemptReport, types: &ResourceTypes) -> dto::ResourceUsages {
+fn usages(app: &AppReport, types: &ResourceTypes) -> dto::ResourceUsages {
     let info = |amounts| dto::ResourceInfo::of(amounts, types);
-    let am_label = app.am_label.as_deref().unwrap_or_default();
-    let am_in = |label: &str| match attempt.am_container {
-        Some(_) if label == am_label => app.am_resource,
-        _ => Resource::ZERO,
-    };
     let usage = |p: &AppPartition| dto::ResourceUsage {
         partition_name: p.label.to_string(),
         used: info(p.used),
         reserved: info(p.reserved),
         pending: info(p.pending),
-        am_used: Some(info(am_in(&p.label))),
+        am_used: Some(info(p.am)),
         // Limits are those of queues and users.
         am_limit: Some(info(Resource::ZERO)),
         user_am_limit: Some(info(Resource::ZERO)),

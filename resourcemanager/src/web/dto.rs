@@ -135,6 +135,8 @@ pub(super) struct App {
     pub preempted_vcore_seconds: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preempted_resource_seconds_map: Option<EntryMap>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resource_requests: Vec<ResourceRequest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_aggregation_status: Option<&'static str>,
     pub unmanaged_application: bool,
@@ -146,6 +148,29 @@ pub(super) struct App {
     pub resource_info: Option<ResourceUsages>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<Timeouts>,
+}
+
+/// `ResourceRequestInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResourceRequest {
+    pub priority: i32,
+    pub allocation_request_id: i64,
+    pub resource_name: String,
+    pub capability: ResourceInfo,
+    pub num_containers: i32,
+    pub relax_locality: bool,
+    /// Empty for none.
+    pub node_label_expression: String,
+    pub execution_type_request: ExecutionTypeRequest,
+}
+
+/// `ExecutionTypeRequestInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ExecutionTypeRequest {
+    pub execution_type: &'static str,
+    pub enforce_execution_type: bool,
 }
 
 /// `AppsInfo`.
@@ -202,9 +227,9 @@ pub(super) struct AppAttempt {
     pub node_http_address: String,
     pub node_id: String,
     pub logs_link: String,
-    pub blacklisted_nodes: &'static str,
+    pub blacklisted_nodes: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub nodes_blacklisted_by_system: Option<&'static str>,
+    pub nodes_blacklisted_by_system: Option<String>,
     pub app_attempt_id: String,
     /// The text `null` where a container opens no ports.
     pub export_ports: &'static str,

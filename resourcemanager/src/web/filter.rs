@@ -56,6 +56,7 @@ impl Default for Range {
 #[allow(clippy::struct_excessive_bools, reason = "four independent switches")]
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Deselected {
+    pub resource_requests: bool,
     pub timeouts: bool,
     pub app_label: bool,
     pub am_label: bool,
@@ -186,8 +187,7 @@ impl Filter {
         ];
         for name in list(value) {
             match names.iter().position(|n| n.eq_ignore_ascii_case(name)) {
-                // Never in an answer.
-                Some(0) => {}
+                Some(0) => self.deselected.resource_requests = true,
                 Some(1) => self.deselected.timeouts = true,
                 Some(2) => self.deselected.app_label = true,
                 Some(3) => self.deselected.am_label = true,

@@ -6,7 +6,7 @@ use actix_web::{
     HttpResponse,
     web::{Data, Path},
 };
-use rm_core::view::NodeReport;
+use rm_core::view::{NodeReport, QueueUsage};
 use yarn_types::{ApplicationState, NodeId, NodeState, Resource};
 use yarn_web::{Format, Pairs};
 
@@ -40,7 +40,7 @@ pub(super) async fn metrics(state: Data<State>, format: Format) -> HttpResponse 
     let Some(view) = state.context.driver.view().await else {
         return busy(format);
     };
-    let types = &state.context.types;
+    let info = |amounts| dto::ResourceInfo::of(amounts, &state.context.types);
     let m = &view.metrics;
     let nodes = |state: NodeState| {
         let at = NodeState::ALL.iter().position(|s| *s == state);
@@ -56,7 +56,18 @@ pub(super) async fn metrics(state: Data<State>, format: Format) -> HttpResponse 
         ApplicationState::Submitted,
         ApplicationState::Accepted,
     ];
-    let available = m.total.minus(m.used).at_least_zero();
+    // Amounts are those of root in the default partition, but for those named otherwise.
+    let root = view.queues.first();
+    let counts = root.map(|q| q.counts).unwrap_or_default();
+    let partitions = root.map_or(&[][..], |q| &q.partitions);
+    let usage = partitions.first().map(|p| p.usage).unwrap_or_default();
+    let available = usage.effective_min.minus(usage.used).at_least_zero();
+    let allocated = usage.used.minus(usage.reserved);
+    let total = available.plus(usage.used);
+    let all = |of: &dyn Fn(&QueueUsage) -> Resource| {
+        let sum = partitions.iter().map(|p| of(&p.usage));
+        sum.fold(Resource::ZERO, Resource::plus)
+    };
     let metrics = dto::ClusterMetrics {
         apps_submitted: m.apps.iter().sum(),
         apps_completed: apps(ApplicationState::Finished),
@@ -64,19 +75,19 @@ pub(super) async fn metrics(state: Data<State>, format: Format) -> HttpResponse 
         apps_running: apps(ApplicationState::Running),
         apps_failed: apps(ApplicationState::Failed),
         apps_killed: apps(ApplicationState::Killed),
-        reserved_mb: 0,
+        reserved_mb: usage.reserved.memory_mb(),
         available_mb: available.memory_mb(),
-        allocated_mb: m.used.memory_mb(),
-        pending_mb: m.pending.memory_mb(),
-        reserved_virtual_cores: 0,
+        allocated_mb: allocated.memory_mb(),
+        pending_mb: usage.pending.memory_mb(),
+        reserved_virtual_cores: usage.reserved.vcores(),
         available_virtual_cores: available.vcores(),
-        allocated_virtual_cores: m.used.vcores(),
-        pending_virtual_cores: m.pending.vcores(),
-        containers_allocated: m.containers,
-        containers_reserved: 0,
-        containers_pending: m.pending_containers,
-        total_mb: available.plus(m.used).memory_mb(),
-        total_virtual_cores: available.plus(m.used).vcores(),
+        allocated_virtual_cores: allocated.vcores(),
+        pending_virtual_cores: usage.pending.vcores(),
+        containers_allocated: counts.allocated,
+        containers_reserved: counts.reserved,
+        containers_pending: counts.pending,
+        total_mb: total.memory_mb(),
+        total_virtual_cores: total.vcores(),
         utilized_mb: 0,
         utilized_virtual_cores: 0,
         utilized_mb_percent: 0,
@@ -91,11 +102,10 @@ pub(super) async fn metrics(state: Data<State>, format: Format) -> HttpResponse 
         rebooted_nodes: nodes(NodeState::Rebooted),
         active_nodes: nodes(NodeState::Running),
         shutdown_nodes: nodes(NodeState::Shutdown),
-        total_used_resources_across_partition: dto::ResourceInfo::of(m.used, types),
-        total_cluster_resources_across_partition: dto::ResourceInfo::of(m.total, types),
-        // Reservations are not built yet.
-        total_reserved_resources_across_partition: dto::ResourceInfo::of(Resource::ZERO, types),
-        total_allocated_containers_across_partition: m.containers,
+        total_used_resources_across_partition: info(all(&|u| u.used)),
+        total_cluster_resources_across_partition: info(m.total),
+        total_reserved_resources_across_partition: info(all(&|u| u.reserved)),
+        total_allocated_containers_across_partition: root.map_or(0, |q| q.containers),
         cross_partition_metrics_available: true,
     };
     format.ok("clusterMetrics", &metrics)

@@ -97,7 +97,8 @@ fn settings_and_users_stand_where_stock_has_them() {
     set.preemption_disabled = false;
     set.max_lifetime_s = 60;
     set.acl_submit = "alice ml".to_owned();
-    queues[1].reserved_containers = 1;
+    queues[1].counts.reserved = 1;
+    queues[1].counts.allocated = 2;
     let templates = &mut queues[0].settings.templates;
     templates.all.insert("capacity".to_owned(), "2w".to_owned());
     let user = UserReport {
@@ -129,7 +130,7 @@ fn settings_and_users_stand_where_stock_has_them() {
     assert_eq!(leaf["maxApplicationLifetime"], 60);
     assert_eq!(
         (&leaf["reservedContainers"], &leaf["allocatedContainers"]),
-        (&1.into(), &0.into())
+        (&1.into(), &2.into())
     );
     let submit = &leaf["queueAcls"]["queueAcl"][2];
     assert_eq!(submit["accessType"], "SUBMIT_APP");

@@ -193,12 +193,11 @@ fn counters(queue: &QueueReport, types: &ResourceTypes) -> Attributes {
 fn queue_metrics(queue: &QueueReport, view: &View, types: &ResourceTypes) -> Bean {
     let usage = queue.partitions.first();
     let usage = usage.map(|p| p.usage).unwrap_or_default();
-    let granted = queue.containers.saturating_sub(queue.reserved_containers);
     let gauges = [
         ("tag.Queue", Value::from(queue.path.as_str())),
-        ("AllocatedContainers", granted.into()),
-        ("PendingContainers", queue.pending_containers.into()),
-        ("ReservedContainers", queue.reserved_containers.into()),
+        ("AllocatedContainers", queue.counts.allocated.into()),
+        ("PendingContainers", queue.counts.pending.into()),
+        ("ReservedContainers", queue.counts.reserved.into()),
         ("ActiveUsers", queue.active_users.into()),
         ("UsedCapacity", queue.used_capacity.into()),
         ("AbsoluteUsedCapacity", queue.absolute_used_capacity.into()),

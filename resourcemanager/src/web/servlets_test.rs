@@ -23,8 +23,8 @@ fn shown(view: &View, name: &str) -> Value {
 fn reserved_amounts_and_preemption_are_counted_by_queue_and_partition() {
     let mut view = made();
     let mut lab = (*view.queues[1]).clone();
-    lab.containers = 3;
-    lab.reserved_containers = 1;
+    lab.counts.allocated = 2;
+    lab.counts.reserved = 1;
     lab.counters = Counters {
         apps_submitted: 7,
         containers_preempted: 2,

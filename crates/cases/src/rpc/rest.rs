@@ -1,8 +1,10 @@
 //! The web services of the ResourceManager, for what RPC does not say.
-//! May touch: its HTTP port.
+//! May touch: its HTTP port, a folder for answers.
 //! Must not: change anything.
 
 use std::{
+    fs,
+    path::Path,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -20,7 +22,27 @@ const QUIET_LOOKS: u32 = 8;
 /// Age of what our web pages may show.
 const VIEW: Duration = Duration::from_millis(40);
 
+/// What is kept of a case.
+const KEPT: [&str; 4] = ["scheduler", "apps", "nodes", "metrics"];
+
 impl Remote {
+    /// Writes what the web services answer now to `folder`; nothing where the start was refused.
+    ///
+    /// # Errors
+    /// No answer, or no room for it.
+    pub fn keep_answers(&mut self, folder: &Path) -> Done {
+        if self.cluster.is_none() {
+            return Ok(());
+        }
+        fs::create_dir_all(folder).map_err(text)?;
+        for name in KEPT {
+            let answer = self.get(&format!("/{name}"))?;
+            let file = folder.join(format!("{name}.json"));
+            fs::write(file, format!("{answer:#}\n")).map_err(text)?;
+        }
+        Ok(())
+    }
+
     /// A resource below `/ws/v1/cluster`.
     pub(super) fn get(&mut self, path: &str) -> Done<Value> {
         let runtime = self.runtime.handle().clone();

@@ -53,7 +53,7 @@ pub use report::{
     AppFigures, AppUsage, ContainerFigures, EntryBytes, LabelFigures, NodeFigures, QueueFigures,
     QueueUsage, UserFigures,
 };
-pub use show::{AppShare, UserShare, UserShown};
+pub use show::{AppShare, AskShown, ContainerCounts, UserShare, UserShown};
 pub use submission::denied;
 pub use validate::RawAsk;
 

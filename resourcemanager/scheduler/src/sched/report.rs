@@ -12,7 +12,7 @@ use super::{
     assign::Mode,
     ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx},
 };
-use crate::conf::QueueConf;
+use crate::{conf::QueueConf, num::share_of};
 
 /// Bytes that one node, container or application takes in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -373,11 +373,11 @@ impl Sched {
         let (calc, types) = (self.conf.calculator, &self.conf.types);
         let cluster = self.cluster_total();
         let used = a.used.sum();
-        let q = self.tree.get(a.queue);
-        let guaranteed = (0..self.labels.len()).fold(Resource::ZERO, |sum, l| {
-            sum.plus(q.guaranteed(LabelIdx(u8::try_from(l).unwrap_or(u8::MAX))))
-        });
-        let percent = |of| {
+        // Of the partition of its ApplicationMaster (`FiCaSchedulerApp.getResourceUsageReport`).
+        let partition = self.labels.total(a.am.label);
+        let share = self.tree.get(a.queue).share(a.am.label).abs_capacity;
+        let guaranteed = share_of(partition, share, types);
+        let percent = |of, cluster| {
             let share = calc.divide(used, of, cluster, types) * 100.0;
             if share.is_finite() { share } else { 0.0 }
         };
@@ -388,8 +388,8 @@ impl Sched {
             reserved_containers: count(a.reservations.values().map(BTreeMap::len).sum()),
             pending: a.counted.sum(),
             pending_containers: a.counted_containers,
-            queue_percent: percent(guaranteed),
-            cluster_percent: percent(cluster),
+            queue_percent: percent(guaranteed, partition),
+            cluster_percent: percent(cluster, cluster),
         }
     }
 

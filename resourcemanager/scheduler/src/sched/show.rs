@@ -8,9 +8,10 @@ use yarn_types::Resource;
 
 use super::{
     Sched,
-    app::Turn,
+    app::{App, Turn},
+    ask::{ANY, AskKey},
     assign::Mode,
-    ids::{AppIdx, LabelIdx, QueueIdx},
+    ids::{AppIdx, LabelIdx, NodeIdx, QueueIdx},
 };
 use crate::conf::{Standing, Templates};
 
@@ -38,6 +39,38 @@ pub struct AppShare {
     pub reserved: Resource,
     /// Outstanding.
     pub pending: Resource,
+    /// Size of its ApplicationMaster, in the partition that this counts in.
+    pub am: Resource,
+}
+
+/// What an application asks for under one key at one place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AskShown {
+    /// Its key.
+    pub key: AskKey,
+    /// A host, a rack or [`ANY`].
+    pub place: Arc<str>,
+    /// Size of each container.
+    pub size: Resource,
+    /// Containers outstanding there.
+    pub count: i32,
+    /// Whether this level may be used for containers wanted at a narrower place.
+    pub relax: bool,
+    /// The partition that the key's containers are wanted in.
+    pub label: LabelIdx,
+    /// For the ApplicationMaster's container.
+    pub is_am: bool,
+}
+
+/// Containers of a queue in the default partition, those below it too (`QueueMetrics`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ContainerCounts {
+    /// Granted.
+    pub allocated: u32,
+    /// Reserved.
+    pub reserved: u32,
+    /// Outstanding.
+    pub pending: u32,
 }
 
 /// A user of a leaf, with limits (`UserInfo`).
@@ -59,6 +92,10 @@ pub struct UserShown {
     pub shares: Vec<UserShare>,
 }
 
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 impl Sched {
     /// An application by partition: those where it holds or wants anything, the default one always.
     pub fn app_shares(&self, app: AppIdx) -> Vec<AppShare> {
@@ -71,12 +108,40 @@ impl Sched {
             used: a.used.get(label),
             reserved: a.reserved.get(label),
             pending: a.counted.get(label),
+            am: if label == a.am.label {
+                a.am.size
+            } else {
+                Resource::ZERO
+            },
         });
         let shown = |s: &AppShare| {
             let idle = s.used.is_zero() && s.reserved.is_zero() && s.pending.is_zero();
-            s.label == LabelIdx::DEFAULT || !idle
+            s.label == LabelIdx::DEFAULT || !idle || !s.am.is_zero()
         };
         shares.filter(shown).collect()
+    }
+
+    /// What an application asks for, key by key; hosts and racks before [`ANY`].
+    pub fn asks_shown(&self, app: AppIdx) -> Vec<AskShown> {
+        let Some(a) = self.app(app) else {
+            return Vec::new();
+        };
+        let mut shown = Vec::new();
+        for (key, asks) in a.asks.iter() {
+            let any: Arc<str> = Arc::from(ANY);
+            let any = asks.any.iter().map(|ask| (&any, ask));
+            let lines = asks.places.iter().chain(any);
+            shown.extend(lines.map(|(place, ask)| AskShown {
+                key,
+                place: Arc::clone(place),
+                size: asks.size,
+                count: ask.count,
+                relax: ask.relax,
+                label: asks.label,
+                is_am: a.am.waiting,
+            }));
+        }
+        shown
     }
 
     /// Whether an application waits for its turn, not for room.
@@ -99,7 +164,12 @@ impl Sched {
                         label,
                         used,
                         am_used,
-                        am_limit: self.user_am_limit(queue, label, Some(*idx)),
+                        // Hadoop knows it where an ApplicationMaster counts.
+                        am_limit: if am_used.is_zero() {
+                            Resource::ZERO
+                        } else {
+                            self.user_am_limit(queue, label, Some(*idx))
+                        },
                     })
                 });
                 Some(UserShown {
@@ -117,19 +187,53 @@ impl Sched {
         shown
     }
 
-    /// Reservations of every queue's applications, those below it too.
-    pub fn reservations_by_queue(&self) -> BTreeMap<QueueIdx, u32> {
-        let mut counts = BTreeMap::new();
+    /// Every queue's containers in the default partition.
+    pub fn container_counts(&self) -> BTreeMap<QueueIdx, ContainerCounts> {
+        let mut counts: BTreeMap<QueueIdx, ContainerCounts> = BTreeMap::new();
         for app in self.apps.iter().flatten() {
-            let own = app.reservations.values().map(BTreeMap::len).sum::<usize>();
-            if own > 0 {
-                for queue in self.tree.chain(app.queue) {
-                    let count: &mut u32 = counts.entry(queue).or_default();
-                    *count += u32::try_from(own).unwrap_or(u32::MAX);
-                }
+            let own = self.default_counts(app);
+            if own == ContainerCounts::default() {
+                continue;
+            }
+            for queue in self.tree.chain(app.queue) {
+                let of = counts.entry(queue).or_default();
+                of.allocated += own.allocated;
+                of.reserved += own.reserved;
+                of.pending += own.pending;
             }
         }
         counts
+    }
+
+    fn default_counts(&self, app: &App) -> ContainerCounts {
+        let one = self.labels.len() == 1;
+        let default = |node: &NodeIdx| {
+            let node = self.nodes.get(*node);
+            one || node.is_some_and(|node| node.label == LabelIdx::DEFAULT)
+        };
+        let reservations = app.reservations.values().flat_map(BTreeMap::keys);
+        let wanted = app
+            .asks
+            .iter()
+            .filter(|(_, asks)| asks.label == LabelIdx::DEFAULT);
+        let counted = ContainerCounts {
+            allocated: app.live,
+            reserved: number(reservations.filter(|node| default(node)).count()),
+            pending: app.counted_containers,
+        };
+        if one {
+            return counted;
+        }
+        let live = self.containers.chain(app.first);
+        ContainerCounts {
+            allocated: number(live.filter(|(_, c)| default(&c.node)).count()),
+            // One whose turn has not come is not counted at all.
+            pending: match app.counted_containers {
+                0 => 0,
+                _ => wanted.map(|(_, asks)| asks.count().unsigned_abs()).sum(),
+            },
+            ..counted
+        }
     }
 
     /// Whether preemption takes nothing from a queue, and nothing inside it

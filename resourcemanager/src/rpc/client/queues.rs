@@ -165,7 +165,6 @@ impl Ask<'_> {
         let available = queue.guaranteed.minus(queue.used).at_least_zero();
         let reserved = default_usage(queue).reserved;
         let allocated = queue.used.minus(reserved);
-        let containers = queue.containers.saturating_sub(queue.reserved_containers);
         QueueStatisticsProto {
             num_apps_submitted: count(&|_| true),
             num_apps_running: state(ApplicationState::Running),
@@ -184,9 +183,9 @@ impl Ask<'_> {
             allocated_v_cores: Some(allocated.vcores()),
             pending_v_cores: Some(queue.pending.vcores()),
             reserved_v_cores: Some(reserved.vcores()),
-            allocated_containers: Some(i64::from(containers)),
-            pending_containers: Some(i64::from(queue.pending_containers)),
-            reserved_containers: Some(i64::from(queue.reserved_containers)),
+            allocated_containers: Some(i64::from(queue.counts.allocated)),
+            pending_containers: Some(i64::from(queue.counts.pending)),
+            reserved_containers: Some(i64::from(queue.counts.reserved)),
         }
     }
 }
