@@ -8,10 +8,9 @@ use std::{
 };
 
 use rm_core::{
-    Reject, Rm,
+    Reject, RejectKind, Rm,
     acl::{self, AccessList, AppAccess, Caller, QueueAcl},
     event::{ClientRequest, Who},
-    sched::denied,
     view::{AppReport, QueueReport},
 };
 use yarn_conf::{Configuration, Problem};
@@ -125,7 +124,7 @@ impl Acls {
         };
         let user = &who.user;
         if !self.may_now(rm, who, AppAccess::Modify, &app) {
-            return Err(denied(&format!(
+            return Err(denied(format_args!(
                 "User {user} cannot perform operation MODIFY_APP on {id}"
             )));
         }
@@ -136,10 +135,16 @@ impl Acls {
         if allows(QueueAcl::SubmitApplications) || allows(QueueAcl::AdministerQueue) {
             return Ok(());
         }
-        Err(denied(&format!(
+        Err(denied(format_args!(
             "User {user} cannot submit applications to target queue or the target queue doesn't exist: {queue} while moving {id}"
         )))
     }
+}
+
+/// `ClientRMService` refuses with Java's class of that name, not with Hadoop's own.
+fn denied(text: std::fmt::Arguments<'_>) -> Reject {
+    let text = format!("java.security.AccessControlException: {text}");
+    Reject::new(RejectKind::Yarn, text)
 }
 
 /// The application that a request changes; none for those that make one.

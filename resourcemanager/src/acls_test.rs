@@ -30,3 +30,9 @@ fn administrators_are_replaced_by_a_refresh() {
     acls.replace_admins(AccessList::parse("alice"));
     assert!(acls.is_admin(alice.caller()));
 }
+
+#[test]
+fn who_may_not_change_an_application_reads_it_in_the_words_of_stock() {
+    let text = denied(format_args!("User bob cannot")).message;
+    assert_eq!(text, "java.security.AccessControlException: User bob cannot");
+}

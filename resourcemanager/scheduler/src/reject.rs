@@ -9,6 +9,9 @@ pub struct Reject {
     pub kind: RejectKind,
     /// Hadoop's text.
     pub message: String,
+    /// More than the caller is told, for the daemon's log; kept in no journal.
+    #[serde(skip)]
+    pub detail: Option<String>,
 }
 
 /// Kinds of refusal, one per Java exception class that clients tell apart.
@@ -63,6 +66,16 @@ impl Reject {
         Self {
             kind,
             message: message.into(),
+            detail: None,
+        }
+    }
+
+    /// With what the log says besides.
+    #[must_use]
+    pub fn with_detail(self, detail: impl Into<String>) -> Self {
+        Self {
+            detail: Some(detail.into()),
+            ..self
         }
     }
 }

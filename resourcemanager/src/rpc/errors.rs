@@ -42,8 +42,11 @@ pub fn class(kind: RejectKind) -> &'static str {
     }
 }
 
-/// A refusal of the core as its caller sees it.
+/// A refusal of the core as its caller sees it; what it says besides goes to the log.
 pub fn reject(reject: Reject) -> RemoteException {
+    if let Some(detail) = &reject.detail {
+        tracing::warn!("{detail}");
+    }
     RemoteException::new(class(reject.kind), reject.message)
 }
 

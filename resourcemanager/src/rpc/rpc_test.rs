@@ -432,3 +432,28 @@ async fn queues_are_described_and_refreshed() {
     assert!(refused.to_string().contains("YarnException"), "{refused}");
     rm.0.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mapping_rule_refuses_in_hadoops_words() {
+    let rm = Rm::start(&[
+        ("yarn.scheduler.capacity.mapping-rule-format", "json"),
+        (
+            "yarn.scheduler.capacity.mapping-rule-json",
+            r#"{"rules":[{"type":"user","matches":"bob","policy":"reject"}]}"#,
+        ),
+    ]);
+    let client = rm.client("bob").await;
+    let app = fake::new_application(&client).await;
+    let request = fake::submission(&app, "default");
+    let refused = client
+        .call::<_, SubmitApplicationResponseProto>("submitApplication", &request)
+        .await
+        .unwrap_err()
+        .to_string();
+    let text = "Application submission have been rejected by a mapping rule. Please see the logs for details";
+    assert!(refused.contains(text), "{refused}");
+    assert!(refused.contains("exceptions.YarnException"), "{refused}");
+    // others are not concerned
+    fake::submit(&rm.client("alice").await, "default").await;
+    rm.0.stop().await;
+}

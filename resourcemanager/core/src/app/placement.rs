@@ -29,12 +29,17 @@ impl Rm {
     }
 
     fn place_for(&self, submission: &Submission, who: &Who) -> Result<Option<Placed>, Reject> {
-        self.sched.place_application(&PlacementContext {
+        let placed = self.sched.place_application(&PlacementContext {
             user: &who.user,
             groups: &who.groups,
             app_name: &submission.name,
             queue: queue_name(&submission.queue),
             recovery: false,
+        });
+        placed.map_err(|refused| {
+            let why = refused.detail.clone().unwrap_or_default();
+            let (id, user) = (submission.app, &who.user);
+            refused.with_detail(format!("application {id} of {user} is {why}"))
         })
     }
 

@@ -69,10 +69,10 @@ impl Sched {
     /// Where the rules place an application; `None` when the queue that its client named stands.
     ///
     /// # Errors
-    /// A rule refuses it: Hadoop's text.
+    /// A rule refuses it: Hadoop's text, which sends its reader to the log, and what to log.
     pub fn place_application(&self, app: &PlacementContext<'_>) -> Result<Option<Placed>, Reject> {
         let placed = self.rules.place(app, self);
-        placed.map_err(|_| Reject::new(RejectKind::Yarn, REJECTED))
+        placed.map_err(|r| Reject::new(RejectKind::Yarn, REJECTED).with_detail(r.reason))
     }
 
     /// A queue's own list.

@@ -208,3 +208,32 @@ fn a_workflow_gives_its_applications_a_priority() {
     assert_eq!(sched.workflow_priority("root.a.x", &tags), Some(3));
     assert_eq!(sched.workflow_priority("root.b.x", &tags), None);
 }
+
+#[test]
+fn a_refusal_by_a_rule_sends_the_reader_to_the_log_and_says_there_which_and_why() {
+    let json = |rules: &str| {
+        Sched::new(conf(&[
+            (crate::placement::FORMAT, "json"),
+            (crate::placement::JSON, rules),
+        ]))
+    };
+    let refused = |sched: &Sched| {
+        let placed = sched.place_application(&context("alice", &[], "default"));
+        let refused = placed.unwrap_err();
+        assert_eq!(refused.message, REJECTED);
+        refused.detail.unwrap()
+    };
+    let policy = r#"{"rules":[{"type":"user","matches":"alice","policy":"reject"}]}"#;
+    assert_eq!(
+        refused(&json(policy)),
+        "refused by mapping rule for user alice: reject: by its policy"
+    );
+    let missing = r#"{"rules":[{"type":"user","matches":"*","policy":"custom",
+        "customPlacement":"root.a.%user","create":false,"fallbackResult":"reject"}]}"#;
+    let why = refused(&json(missing));
+    assert!(
+        why.starts_with("refused by mapping rule for all: place in root.a.%user"),
+        "{why}"
+    );
+    assert!(why.contains("no queue exists with name 'alice'"), "{why}");
+}
