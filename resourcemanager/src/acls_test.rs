@@ -34,5 +34,8 @@ fn administrators_are_replaced_by_a_refresh() {
 #[test]
 fn who_may_not_change_an_application_reads_it_in_the_words_of_stock() {
     let text = denied(format_args!("User bob cannot")).message;
-    assert_eq!(text, "java.security.AccessControlException: User bob cannot");
+    assert_eq!(
+        text,
+        "java.security.AccessControlException: User bob cannot"
+    );
 }

@@ -44,11 +44,6 @@ pub(crate) const RULES: &[Rule] = &[
             "recovery is not built yet: applications are forgotten when this ResourceManager restarts",
         )
     },
-    rm(
-        "yarn.acl.enable",
-        True,
-        "access lists do not guard every page yet: pages under /cluster, the web proxy, and attempts and states over REST are shown to everybody; RPC, lists of applications over REST, and logs are guarded",
-    ),
     Rule {
         details: &["yarn.resourcemanager.ha."],
         ..rm(

@@ -24,7 +24,7 @@ const ACCESS: &[Key] = &[
         "yarn.acl.enable",
         Both,
         Bool,
-        "Whether access lists count: of queues for submitting, moving and administering, of applications (those of their launch context) for reports, changes and logs, of priorities. Groups are those of the local account database, asked each time.",
+        "Whether access lists count: of queues for submitting, moving and administering, of applications (those of their launch context) for reports, REST, pages, changes and logs, of priorities. Groups are those of the local account database, asked each time. What everybody may see all the same: `docs/rest.md`.",
     ),
     key(
         "yarn.admin.acl",
@@ -34,9 +34,9 @@ const ACCESS: &[Key] = &[
     ),
     key(
         "yarn.webapp.filter-entity-list-by-user",
-        Rm,
+        Both,
         Bool,
-        "Lists of applications of REST leave out what the caller (`user.name`, or the static user) may not see.",
+        "With `yarn.acl.enable`, lists of applications (RPC, REST, pages) and the NodeManager's REST lists leave out what their reader may not see.",
     ),
 ];
 
@@ -97,6 +97,18 @@ const CORE: &[Key] = &[
         Both,
         Int,
         "Largest RPC frame, bytes.",
+    ),
+    key(
+        "hadoop.http.staticuser.user",
+        Both,
+        Text,
+        "Who an HTTP client is that names no `user.name`.",
+    ),
+    key(
+        "hadoop.http.authentication.token.validity",
+        Both,
+        Long,
+        "How long the cookie of a client that named itself is valid, seconds.",
     ),
     key(
         "hadoop.tmp.dir",
