@@ -100,6 +100,7 @@ impl Sched {
         });
         self.nodes.get_mut(node)?.reserved = Some(idx);
         self.touch_node(node);
+        self.reservations.made(node, app, resource);
         let a = self.app_mut(app)?;
         a.reservations.entry(key).or_default().insert(node, idx);
         let delta = Delta {
@@ -152,6 +153,8 @@ impl Sched {
             _ => delta,
         };
         self.in_queues(queue, user, c.app, label, delta.negated());
+        // its ask may hold room again
+        self.touch_app(c.app);
         self.grown();
         self.activate(queue);
         true
