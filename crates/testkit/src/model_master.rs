@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rm_core::{
     effect::{Allocated, Grant, Registered},
-    event::{Allocate, Ask},
+    event::{Allocate, Ask, Update, UpdateKind},
 };
 use yarn_types::{ApplicationAttemptId, ContainerId, NodeId, Resource};
 
@@ -34,6 +34,8 @@ pub struct ModelMaster {
     pub nm_tokens: BTreeSet<NodeId>,
     /// Containers that the next call gives back.
     pub releases: Vec<ContainerId>,
+    /// Changes of containers that the next call asks for.
+    pub updates: Vec<Update>,
     /// What was wrong with an answer; a law was broken.
     pub complaints: Vec<String>,
 }
@@ -52,6 +54,7 @@ impl ModelMaster {
             ended: BTreeMap::new(),
             nm_tokens: BTreeSet::new(),
             releases: Vec::new(),
+            updates: Vec::new(),
             complaints: Vec::new(),
         }
     }
@@ -94,6 +97,7 @@ impl ModelMaster {
             progress: 0.1,
             asks: asks.collect(),
             releases: self.releases.clone(),
+            updates: self.updates.clone(),
             ..Allocate::default()
         }
     }
@@ -106,9 +110,13 @@ impl ModelMaster {
         }
         self.response_id = reply.response_id;
         self.releases.clear();
+        self.updates.clear();
         self.nm_tokens.extend(reply.nm_tokens.iter().cloned());
         for grant in &reply.grants {
             self.take(grant);
+        }
+        for (_, grant) in &reply.updated {
+            self.take_size(grant);
         }
         for done in &reply.completed {
             if self
@@ -121,6 +129,32 @@ impl ModelMaster {
             }
             self.held.remove(&done.container);
         }
+    }
+
+    fn take_size(&mut self, grant: &Grant) {
+        let id = grant.container;
+        match self.held.get_mut(&id) {
+            Some(held) if grant.version <= held.version => self
+                .complaints
+                .push(format!("{id} has version {} again", grant.version)),
+            Some(held) => *held = grant.clone(),
+            None => self
+                .complaints
+                .push(format!("{id} has a new size and is not held")),
+        }
+    }
+
+    /// Wants a container that it holds to get the size `to`.
+    pub fn resize(&mut self, container: ContainerId, kind: UpdateKind, to: Resource) {
+        self.updates.push(Update {
+            container,
+            version: self.held.get(&container).map_or(0, |held| held.version),
+            kind,
+            opportunistic: false,
+            capability: Some(to),
+            named: [2].into(),
+            unknown_resource: None,
+        });
     }
 
     fn take(&mut self, grant: &Grant) {

@@ -9,7 +9,7 @@ use std::{
 
 use nm_core::gpu::Gpus;
 use rm_core::{
-    effect::{HeartbeatReply, NodeAction},
+    effect::{Grant, HeartbeatReply, NodeAction},
     event::{Heartbeat, NodeContainer, NodeHealth, NodeRegistration},
 };
 use yarn_types::{
@@ -55,6 +55,10 @@ pub struct ModelNode {
     pub gpus: Option<Gpus>,
     /// Containers that the RM had it clean up: their tokens are good for nothing any more.
     pub cleaned: BTreeSet<ContainerId>,
+    /// Versions of the sizes of its containers, where they changed.
+    pub versions: BTreeMap<ContainerId, i32>,
+    /// Containers that grew since the last answer.
+    pub increased: BTreeMap<ContainerId, Resource>,
     /// Why devices that the RM granted could not be used.
     pub gpu_faults: Vec<String>,
 }
@@ -73,6 +77,8 @@ impl ModelNode {
             apps: BTreeSet::new(),
             gpus: None,
             cleaned: BTreeSet::new(),
+            versions: BTreeMap::new(),
+            increased: BTreeMap::new(),
             gpu_faults: Vec::new(),
         }
     }
@@ -155,6 +161,7 @@ impl ModelNode {
             node: self.id.clone(),
             response_id: self.response_id,
             containers: self.containers.values().cloned().collect(),
+            increased: self.increased.iter().map(|(id, r)| (*id, *r)).collect(),
             health: self.health(),
             gpus: self.gpus.as_ref().map(Gpus::changes),
         }
@@ -167,6 +174,10 @@ impl ModelNode {
             NodeAction::Normal => self.response_id = reply.response_id,
             NodeAction::Resync => self.registered = false,
             NodeAction::Shutdown => self.stopped = true,
+        }
+        self.increased.clear();
+        for (_, grant) in &reply.containers_to_update {
+            self.resize(grant);
         }
         for id in &reply.containers_to_cleanup {
             self.cleaned.insert(*id);
@@ -207,6 +218,24 @@ impl ModelNode {
         if let Some(Err(fault)) = taken {
             self.end(id, exit::ABORTED, &fault.0);
             self.gpu_faults.push(fault.0);
+        }
+        true
+    }
+
+    /// A container gets the size in a token; false for a token that is older than its size, or
+    /// of a container that does not run.
+    pub fn resize(&mut self, grant: &Grant) -> bool {
+        let id = grant.container;
+        let version = self.versions.get(&id).copied().unwrap_or(0);
+        let container = self.containers.get_mut(&id);
+        let container = container.filter(|c| c.state == ContainerState::Running);
+        let Some(container) = container.filter(|_| grant.version > version) else {
+            return false;
+        };
+        self.versions.insert(id, grant.version);
+        let was = std::mem::replace(&mut container.resource, grant.resource);
+        if was != grant.resource && was.fits(grant.resource) {
+            self.increased.insert(id, grant.resource);
         }
         true
     }

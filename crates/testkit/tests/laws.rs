@@ -18,7 +18,7 @@ use rm_core::{
     event::{
         AdminRequest, Allocate, AmRequest, Ask, ClientRequest, Decommission, Heartbeat, HostLists,
         NodeContainer, NodeHealth, NodeOption, NodeRegistration, NodeRequest, SignalCommand,
-        Submission,
+        Submission, Update, UpdateKind,
     },
 };
 use testkit::{
@@ -122,25 +122,54 @@ fn ask() -> impl Strategy<Value = Ask> {
     )
 }
 
+fn update() -> impl Strategy<Value = Update> {
+    let kind = prop_oneof![
+        4 => Just(UpdateKind::Increase),
+        4 => Just(UpdateKind::Decrease),
+        1 => Just(UpdateKind::Promote),
+    ];
+    (container(), 0_i32..3, kind, size()).prop_map(|(container, version, kind, capability)| {
+        Update {
+            container,
+            version,
+            kind,
+            opportunistic: false,
+            capability: Some(capability),
+            named: [2].into(),
+            unknown_resource: None,
+        }
+    })
+}
+
 fn allocate() -> impl Strategy<Value = AmRequest> {
     let asks = prop::collection::vec(ask(), 0..3);
     let releases = prop::collection::vec(container(), 0..3);
     let places = || prop::collection::vec("[*]|n1|n2".prop_map(std::sync::Arc::from), 0..2);
-    (-1_i32..8, asks, releases, places(), places(), any::<f32>()).prop_map(
-        |(response_id, asks, releases, add, remove, progress)| {
-            AmRequest::Allocate(Box::new(Allocate {
-                response_id,
-                progress,
-                asks,
-                releases,
-                blacklist_additions: add,
-                blacklist_removals: remove,
-                updates: Vec::new(),
-                scheduling_requests: false,
-                tracking_url: None,
-            }))
-        },
+    let updates = prop::collection::vec(update(), 0..3);
+    (
+        -1_i32..8,
+        asks,
+        releases,
+        updates,
+        places(),
+        places(),
+        any::<f32>(),
     )
+        .prop_map(
+            |(response_id, asks, releases, updates, add, remove, progress)| {
+                AmRequest::Allocate(Box::new(Allocate {
+                    response_id,
+                    progress,
+                    asks,
+                    releases,
+                    blacklist_additions: add,
+                    blacklist_removals: remove,
+                    updates,
+                    scheduling_requests: false,
+                    tracking_url: None,
+                }))
+            },
+        )
 }
 
 fn am() -> impl Strategy<Value = AmRequest> {
@@ -249,18 +278,26 @@ fn node_request() -> impl Strategy<Value = NodeRequest> {
             }))
         },
     );
-    let heartbeat = (node(), -1_i32..6, statuses(), health(), gpu_changes()).prop_map(
-        |(node, response_id, containers, health, gpus)| {
+    let grown = || prop::collection::vec((container(), size()), 0..2);
+    let heartbeat = (
+        node(),
+        -1_i32..6,
+        statuses(),
+        grown(),
+        health(),
+        gpu_changes(),
+    )
+        .prop_map(|(node, response_id, containers, increased, health, gpus)| {
             NodeRequest::Heartbeat(Box::new(Heartbeat {
                 labels: None,
                 node,
                 response_id,
                 containers,
+                increased,
                 health,
                 gpus,
             }))
-        },
-    );
+        });
     prop_oneof![
         3 => register,
         8 => heartbeat,

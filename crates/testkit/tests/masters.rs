@@ -232,35 +232,6 @@ fn a_wrong_call_is_refused_before_anything_changes() {
 }
 
 #[test]
-fn updates_are_refused_one_by_one() {
-    let mut c = Cluster::new()
-        .nodes(1, "8gb 8vc")
-        .app("a")
-        .ask(1, "1gb 1vc")
-        .run(1);
-    let known = *c.master().held.keys().next().unwrap();
-    let unknown = c.attempt().container(0, 99);
-    let mut request = c.master().allocate();
-    request.updates = vec![(known, 0), (known, 1), (unknown, 0)];
-    let Ok(Reply::Allocated(answer)) = c.am(allocate(request)) else {
-        panic!("refused")
-    };
-    let codes: Vec<&str> = answer
-        .update_errors
-        .iter()
-        .map(|(_, code)| &**code)
-        .collect();
-    assert_eq!(
-        codes,
-        [
-            "RESOURCE_OUTSIDE_ALLOWED_RANGE",
-            "INCORRECT_CONTAINER_VERSION_ERROR",
-            "INVALID_CONTAINER_ID"
-        ]
-    );
-}
-
-#[test]
 fn odd_progress_is_read_as_hadoop_reads_it() {
     for (sent, shown) in [
         (f32::NAN, 0.0),

@@ -9,7 +9,7 @@ use yarn_types::{ApplicationAttemptId, MILLI, NodeState, Resource};
 use crate::{
     app::AppState,
     attempt::{Attempt, LifeState, MasterLink},
-    container::HeldState,
+    container::{Container, HeldState},
     liveness::Watched,
     node::Node,
     rm::Rm,
@@ -51,6 +51,12 @@ impl Rm {
                 .ok_or(format!("{id} has no node"))?;
             if !node.is_active() {
                 return Err(format!("{id} is on {} which is {}", node.id, node.state));
+            }
+            if !c.confirmed.fits(c.resource) {
+                return Err(format!("{id} is confirmed with {:?}", c.confirmed));
+            }
+            if self.sched.size_of(c.alloc).is_some_and(|s| s != c.resource) {
+                return Err(format!("{id} holds another size than the scheduler says"));
             }
             if !node.containers.contains(id) {
                 return Err(format!("{id} is not in the books of {}", node.id));
@@ -144,6 +150,13 @@ impl Rm {
             }
         }
         let outbox = &attempt.outbox;
+        if let Some(id) = outbox
+            .updated
+            .keys()
+            .find(|c| !self.containers.contains_key(c))
+        {
+            return Err(format!("the new size of {id} waits but it has ended"));
+        }
         let finished = outbox.finished.iter().map(|(_, c)| c.container);
         for done in finished.chain(outbox.told.iter().map(|(_, c)| *c)) {
             if self.containers.contains_key(&done) {
@@ -231,6 +244,7 @@ impl Rm {
     fn check_deadlines(&self) -> Result<(), String> {
         let mut masters = std::collections::BTreeSet::new();
         let mut nodes = std::collections::BTreeSet::new();
+        let mut increases = 0;
         for (who, _) in self.deadlines.iter() {
             match who {
                 Watched::Master(id) => {
@@ -244,6 +258,14 @@ impl Rm {
                     if state != Some(HeldState::Acquired) {
                         return Err(format!("{id} is watched but is {state:?}"));
                     }
+                }
+                Watched::Increase(id) => {
+                    let grown =
+                        |c: &Container| c.state == HeldState::Running && c.confirmed != c.resource;
+                    if !self.containers.get(&id).is_some_and(grown) {
+                        return Err(format!("{id} is watched but has not grown"));
+                    }
+                    increases += 1;
                 }
                 Watched::Lifetime(id) => {
                     let app = self.app_by_id.get(&id).and_then(|idx| self.apps.get(idx));
@@ -264,6 +286,16 @@ impl Rm {
                 }
                 Watched::Monitor(_) => {}
             }
+        }
+        let grown = self
+            .containers
+            .values()
+            .filter(|c| c.confirmed != c.resource);
+        let grown = grown.filter(|c| c.state == HeldState::Running).count();
+        if grown != increases {
+            return Err(format!(
+                "{grown} containers have grown, {increases} are watched"
+            ));
         }
         for (idx, node) in (0..).map(NodeIdx).zip(&self.nodes) {
             if node.is_active() != nodes.contains(&idx) {

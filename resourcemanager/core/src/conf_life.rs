@@ -47,6 +47,9 @@ pub struct LifeConf {
     pub nm_expiry_ms: u64,
     /// `yarn.resourcemanager.rm.container-allocation.expiry-interval-ms`.
     pub container_allocation_expiry_ms: u64,
+    /// `yarn.resourcemanager.auto-update.containers`: nodes learn of larger containers from their
+    /// heartbeat, not from ApplicationMasters.
+    pub auto_update: bool,
     /// `yarn.resourcemanager.max-completed-applications`.
     pub max_completed_applications: usize,
     /// `yarn.resourcemanager.nodemanagers.heartbeat-interval-ms`.
@@ -102,6 +105,7 @@ impl LifeConf {
                 600_000,
                 1,
             ),
+            auto_update: read.flag("yarn.resourcemanager.auto-update.containers"),
             max_completed_applications: usize::try_from(completed).unwrap_or(usize::MAX),
             heartbeat_ms: read.number(
                 "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",

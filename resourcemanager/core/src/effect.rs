@@ -10,7 +10,7 @@ use yarn_types::{
 };
 
 use crate::{
-    event::{CallId, SignalCommand},
+    event::{CallId, SignalCommand, UpdateKind},
     labels::NodeLabels,
     reject::Reject,
     view::NodeReport,
@@ -256,10 +256,23 @@ pub struct Allocated {
     pub preempting: Vec<ContainerId>,
     /// As many containers of the smallest size are as much as `preempting` hold, rounded up.
     pub preempting_units: i32,
-    /// Update requests that were refused, each with Hadoop's reason code.
-    pub update_errors: Vec<(ContainerId, Cow<'static, str>)>,
+    /// Containers that have a new size, with what changed it.
+    pub updated: Vec<(UpdateKind, Grant)>,
+    /// Update requests that were refused.
+    pub update_errors: Vec<UpdateError>,
     /// Priority of the application now.
     pub application_priority: i32,
+}
+
+/// A refused `UpdateContainerRequest`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
+pub struct UpdateError {
+    /// Its place in the call.
+    pub at: usize,
+    /// Hadoop's reason code (`RMServerUtils`), or a sentence where Hadoop has none.
+    pub reason: Cow<'static, str>,
+    /// Version of the container now, -1 where there is none.
+    pub version: i32,
 }
 
 /// A container given to an attempt.
@@ -281,6 +294,8 @@ pub struct Grant {
     pub created_wall_ms: i64,
     /// It is an ApplicationMaster's container.
     pub is_am: bool,
+    /// Changes of its size so far.
+    pub version: i32,
     /// Its devices, on a node that sent a list; for the container token.
     pub gpus: Vec<DeviceGrant>,
 }
@@ -317,6 +332,8 @@ pub struct HeartbeatReply {
     pub containers_to_be_removed: Vec<ContainerId>,
     /// Signals to pass on.
     pub containers_to_signal: Vec<(ContainerId, SignalCommand)>,
+    /// Containers that get another size, with what changed it.
+    pub containers_to_update: Vec<(UpdateKind, Grant)>,
     /// Number of the last GPU change applied, for a node that sent a list of devices.
     pub gpu_seq: Option<u64>,
     /// What an administrator has the node offer, told once.

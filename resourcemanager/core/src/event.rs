@@ -393,8 +393,8 @@ pub struct Allocate {
     pub blacklist_additions: Vec<Arc<str>>,
     /// Hosts or racks to use again.
     pub blacklist_removals: Vec<Arc<str>>,
-    /// Containers whose size or execution type should change, with the version given.
-    pub updates: Vec<(ContainerId, i32)>,
+    /// Containers whose size or execution type should change.
+    pub updates: Vec<Update>,
     /// A `SchedulingRequest` was in the call.
     pub scheduling_requests: bool,
     /// Where the ApplicationMaster's page is from now on, when the call says so.
@@ -403,6 +403,40 @@ pub struct Allocate {
 
 /// One `ResourceRequest`.
 pub use crate::sched::RawAsk as Ask;
+
+/// One `UpdateContainerRequest`.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Update {
+    /// Which container.
+    pub container: ContainerId,
+    /// Its version as the ApplicationMaster knows it.
+    pub version: i32,
+    /// What shall change.
+    pub kind: UpdateKind,
+    /// OPPORTUNISTIC is wanted.
+    pub opportunistic: bool,
+    /// The size wanted, where one is.
+    pub capability: Option<Resource>,
+    /// Lanes that `capability` names, beside memory and vcores; the others stay as they are.
+    pub named: BTreeSet<usize>,
+    /// A resource type that the RM does not know was asked with a value above 0: its name.
+    pub unknown_resource: Option<String>,
+}
+
+/// `ContainerUpdateType`.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+)]
+pub enum UpdateKind {
+    /// `INCREASE_RESOURCE`.
+    Increase,
+    /// `DECREASE_RESOURCE`.
+    Decrease,
+    /// `PROMOTE_EXECUTION_TYPE`.
+    Promote,
+    /// `DEMOTE_EXECUTION_TYPE`.
+    Demote,
+}
 
 /// Calls of ResourceTracker.
 #[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
@@ -452,6 +486,8 @@ pub struct Heartbeat {
     pub response_id: i32,
     /// Running and newly completed containers.
     pub containers: Vec<NodeContainer>,
+    /// Containers that grew there since, with their size now (`increased_containers`).
+    pub increased: Vec<(ContainerId, Resource)>,
     /// Its health.
     pub health: NodeHealth,
     /// Its labels as it says itself, when they changed.

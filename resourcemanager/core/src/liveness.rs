@@ -19,6 +19,8 @@ pub enum Watched {
     Node(NodeIdx),
     /// A container that was handed out and must start.
     Container(ContainerId),
+    /// A container whose larger size was handed out and must be used.
+    Increase(ContainerId),
     /// An application that must have ended.
     Lifetime(ApplicationId),
     /// A node that must have finished what it runs.

@@ -15,6 +15,7 @@ use crate::{
     counters::QueueCounters,
     effect::{Action, Effect, Reply},
     event::{Decommission, Event, HostLists},
+    health::Health,
     labels::NodeLabels,
     liveness::{Deadlines, Watched},
     node::{Node, NodeEvent},
@@ -96,6 +97,7 @@ pub struct Rm {
     pub(crate) nodes: Vec<Node>,
     pub(crate) node_by_id: BTreeMap<NodeId, NodeIdx>,
     pub(crate) counters: QueueCounters,
+    pub(crate) health: Health,
     pub(crate) hosts: HostLists,
     pub(crate) labels: NodeLabels,
     /// What dynamic-resources.xml says, by node.
@@ -136,6 +138,7 @@ impl Rm {
             nodes: Vec::new(),
             node_by_id: BTreeMap::new(),
             counters: QueueCounters::default(),
+            health: Health::default(),
             hosts: HostLists::default(),
             labels: NodeLabels::default(),
             dynamic: BTreeMap::new(),
@@ -205,6 +208,9 @@ impl Rm {
         self.now = self.now.max(now);
         let more = self.sched.pacing() == Pacing::Event && self.sched.pass(self.now);
         self.on_told(effects);
+        if self.sched.pacing() == Pacing::Event {
+            self.scheduler_ran(false);
+        }
         if more && self.passes_held < PASSES_HELD_MAX && !self.waiting.is_empty() {
             self.passes_held += 1;
         } else {
@@ -219,6 +225,7 @@ impl Rm {
         if self.sched.pacing() == Pacing::Heartbeat {
             self.sched.node_update(self.now, node);
             self.on_told(out);
+            self.scheduler_ran(true);
         }
     }
 
@@ -233,8 +240,12 @@ impl Rm {
                     released,
                     ..
                 } => self.on_preempted(container, released, out),
-                // a change of size is refused before it reaches the scheduler
-                Told::Resized { .. } | Told::Runnable(_) => {}
+                Told::Resized {
+                    container,
+                    resource,
+                    ..
+                } => self.on_grown(container, resource),
+                Told::Runnable(_) => {}
             }
         }
     }
@@ -287,6 +298,7 @@ impl Rm {
                 Watched::Container(id) => {
                     self.end_container(id, Ended::by_rm(EndCause::Expired), out);
                 }
+                Watched::Increase(id) => self.on_increase_expired(id),
             }
         }
     }

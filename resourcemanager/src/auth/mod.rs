@@ -199,7 +199,7 @@ impl Auth {
             node_label_expression: Some(String::new()),
             container_type: Some(container_type as i32),
             execution_type: Some(ExecutionTypeProto::Guaranteed as i32),
-            version: Some(0),
+            version: Some(grant.version),
             allocation_request_id: Some(grant.allocation_request_id),
             // A stock NodeManager checks the token over the bytes that it knows: no field for it.
             heddle_gpus: (!grant.gpus.is_empty()).then(|| gpu::grants_proto(&grant.gpus)),

@@ -2,7 +2,7 @@
 //! May touch: wire messages, tokens.
 //! Must not: believe an attempt id from a request.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use hadoop_ipc::{
     server::{Caller, RemoteException},
@@ -10,8 +10,8 @@ use hadoop_ipc::{
 };
 use rm_core::{
     Event, Reply,
-    effect::{Allocated, Completed, Grant, Registered},
-    event::{Allocate, AmRequest},
+    effect::{Allocated, Completed, Grant, Registered, UpdateError},
+    event::{Allocate, AmRequest, UpdateKind},
     view::NodeReport,
 };
 use yarn_conf::Calculator;
@@ -25,7 +25,7 @@ use yarn_proto::{
         PreemptionMessageProto, PreemptionResourceRequestProto,
         RegisterApplicationMasterRequestProto, RegisterApplicationMasterResponseProto,
         ResourceRequestProto, ResourceTypeInfoProto, ResourceTypesProto, SchedulerResourceTypes,
-        UpdateContainerErrorProto, UpdateContainerRequestProto,
+        UpdateContainerErrorProto, UpdateContainerRequestProto, UpdatedContainerProto,
     },
 };
 use yarn_types::{ApplicationAttemptId, ContainerId, FinalStatus, NodeState, ResourceTypes};
@@ -190,16 +190,17 @@ fn allocate_request(
     am: Am,
     m: AllocateRequestProto,
 ) -> Result<AmRequest, RemoteException> {
-    for capability in m.ask.iter().filter_map(|ask| ask.capability.as_ref()) {
+    let asked = m.ask.iter().filter_map(|ask| ask.capability.as_ref());
+    let wanted = m.update_requests.iter();
+    let wanted = wanted.filter_map(|update| update.capability.as_ref());
+    for capability in asked.chain(wanted) {
         context.spellings.sent(am.attempt.app, capability);
     }
     let blacklist = m.blacklist_request.unwrap_or_default();
     let asks = m.ask.iter().map(|ask| convert::ask(ask, &context.types));
     let releases = m.release.iter().map(|id| convert::container_id(Some(id)));
-    let updates = m.update_requests.iter().map(|update| {
-        let id = convert::container_id(Some(&update.container_id))?;
-        Ok((id, update.container_version))
-    });
+    let updates = m.update_requests.iter();
+    let updates = updates.map(|update| convert::update(update, &context.types));
     Ok(AmRequest::Allocate(Box::new(Allocate {
         response_id: m.response_id.unwrap_or(0),
         progress: m.progress.unwrap_or(0.0),
@@ -231,6 +232,10 @@ fn allocated_proto(
         ..container_proto(context, g, user, submitted.as_deref())
     };
     let nm_token = |node: &yarn_types::NodeId| nm_token(context, am.attempt, node, user);
+    let updated = |(kind, g): &(UpdateKind, Grant)| UpdatedContainerProto {
+        update_type: convert::update_kind(*kind),
+        container: grant(g),
+    };
     let completed = |c: &Completed| completed_proto(&types, c);
     AllocateResponseProto {
         response_id: Some(allocated.response_id),
@@ -247,6 +252,7 @@ fn allocated_proto(
         am_rm_token: renewed.map(Into::into),
         preempt: preemption(context, allocated),
         application_priority: Some(convert::priority(allocated.application_priority)),
+        updated_containers: allocated.updated.iter().map(updated).collect(),
         update_errors: update_errors(allocated, updates),
         ..Default::default()
     }
@@ -294,7 +300,7 @@ fn preemption(context: &Context, allocated: &Allocated) -> Option<PreemptionMess
     })
 }
 
-fn container_proto(
+pub(super) fn container_proto(
     context: &Context,
     grant: &Grant,
     user: &str,
@@ -312,7 +318,7 @@ fn container_proto(
         container_token: Some(token.into()),
         execution_type: Some(ExecutionTypeProto::Guaranteed as i32),
         allocation_request_id: Some(grant.allocation_request_id),
-        version: Some(0),
+        version: Some(grant.version),
         ..Default::default()
     }
 }
@@ -348,15 +354,10 @@ fn update_errors(
     allocated: &Allocated,
     updates: &[UpdateContainerRequestProto],
 ) -> Vec<UpdateContainerErrorProto> {
-    let error = |(id, reason): &(yarn_types::ContainerId, Cow<'static, str>)| {
-        let request = updates
-            .iter()
-            .find(|update| wire::container_id(&update.container_id) == Some(*id));
-        UpdateContainerErrorProto {
-            reason: Some(reason.to_string()),
-            update_request: request.cloned(),
-            current_container_version: Some(0),
-        }
+    let error = |e: &UpdateError| UpdateContainerErrorProto {
+        reason: Some(e.reason.to_string()),
+        update_request: updates.get(e.at).cloned(),
+        current_container_version: Some(e.version),
     };
     allocated.update_errors.iter().map(error).collect()
 }

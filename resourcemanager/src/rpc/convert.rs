@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use hadoop_ipc::server::RemoteException;
-use rm_core::event::{Ask, NodeContainer, NodeHealth};
+use rm_core::event::{Ask, NodeContainer, NodeHealth, Update, UpdateKind};
 use yarn_proto::{
     convert, gpu,
     server::{NmContainerStatusProto, NodeHealthStatusProto},
     yarn::{
         ApplicationAttemptIdProto, ApplicationIdProto, ContainerIdProto, ContainerStatusProto,
-        ExecutionTypeProto, NodeIdProto, PriorityProto, ResourceRequestProto,
+        ContainerUpdateTypeProto, ExecutionTypeProto, NodeIdProto, PriorityProto,
+        ResourceRequestProto, UpdateContainerRequestProto,
     },
 };
 use yarn_types::{
@@ -108,6 +109,41 @@ pub(super) fn ask(
             .is_some_and(|e| e.execution_type() == ExecutionTypeProto::Opportunistic),
         unknown_resource: capability.unknown,
     })
+}
+
+/// A request for another size or execution type of a container.
+pub(super) fn update(
+    request: &UpdateContainerRequestProto,
+    types: &ResourceTypes,
+) -> Result<Update, RemoteException> {
+    let capability = request.capability.as_ref();
+    let decoded = capability.map(|c| convert::resource(c, types));
+    let named = capability.iter().flat_map(|c| &c.resource_value_map);
+    let opportunistic = ExecutionTypeProto::Opportunistic as i32;
+    Ok(Update {
+        container: container_id(Some(&request.container_id))?,
+        version: request.container_version,
+        kind: match request.update_type() {
+            ContainerUpdateTypeProto::IncreaseResource => UpdateKind::Increase,
+            ContainerUpdateTypeProto::DecreaseResource => UpdateKind::Decrease,
+            ContainerUpdateTypeProto::PromoteExecutionType => UpdateKind::Promote,
+            ContainerUpdateTypeProto::DemoteExecutionType => UpdateKind::Demote,
+        },
+        opportunistic: request.execution_type == Some(opportunistic),
+        named: named.filter_map(|entry| types.lane(&entry.key)).collect(),
+        capability: decoded.as_ref().map(|d| d.resource),
+        unknown_resource: decoded.and_then(|d| d.unknown),
+    })
+}
+
+pub(super) fn update_kind(kind: UpdateKind) -> i32 {
+    let kind = match kind {
+        UpdateKind::Increase => ContainerUpdateTypeProto::IncreaseResource,
+        UpdateKind::Decrease => ContainerUpdateTypeProto::DecreaseResource,
+        UpdateKind::Promote => ContainerUpdateTypeProto::PromoteExecutionType,
+        UpdateKind::Demote => ContainerUpdateTypeProto::DemoteExecutionType,
+    };
+    kind as i32
 }
 
 pub(super) fn places(names: Vec<String>) -> Result<Vec<Arc<str>>, RemoteException> {

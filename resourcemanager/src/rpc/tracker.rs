@@ -7,8 +7,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use hadoop_ipc::server::{Caller, RemoteException};
 use rm_core::{
     Event, Reply,
-    effect::{HeartbeatReply, NodeAction},
-    event::{Heartbeat, NodeRegistration, NodeRequest, SignalCommand},
+    effect::{Grant, HeartbeatReply, NodeAction},
+    event::{Heartbeat, NodeRegistration, NodeRequest, SignalCommand, UpdateKind},
 };
 use yarn_proto::{
     convert::{app_id, app_id_proto, container_id_proto, resource, resource_proto},
@@ -18,10 +18,13 @@ use yarn_proto::{
         NodeLabelsProto, RegisterNodeManagerRequestProto, RegisterNodeManagerResponseProto,
         UnRegisterNodeManagerRequestProto, UnRegisterNodeManagerResponseProto,
     },
-    yarn::{SignalContainerCommandProto, SignalContainerRequestProto},
+    yarn::{ContainerProto, SignalContainerCommandProto, SignalContainerRequestProto},
 };
 
-use super::{Context, HADOOP_VERSION, Incoming, Method, convert, encoded, event, finish};
+use super::{
+    Context, HADOOP_VERSION, Incoming, Method, app_master::container_proto, convert, encoded,
+    event, finish,
+};
 use crate::{labels, topology::DEFAULT_RACK};
 
 pub(super) const METHODS: &[Method] = &[
@@ -210,7 +213,16 @@ fn heartbeat_request(
         .ok_or_else(|| convert::missing("node status"))?;
     let containers = status.containers_statuses.iter();
     let containers = containers.map(|s| convert::container_status(s, &context.types));
+    let increased = status.increased_containers.iter().map(|c| {
+        let size = c.resource.as_ref();
+        let size = size.map(|r| resource(r, &context.types).resource);
+        Ok((
+            convert::container_id(c.id.as_ref())?,
+            size.unwrap_or_default(),
+        ))
+    });
     Ok(Heartbeat {
+        increased: increased.collect::<Result<_, RemoteException>>()?,
         node: convert::node_id(status.node_id.as_ref())?,
         response_id: status.response_id(),
         containers: containers.collect::<Result<_, _>>()?,
@@ -233,6 +245,7 @@ fn heartbeat_proto(
         container_id: container_id_proto(id),
         command: command_proto(command),
     };
+    let (to_update, to_decrease) = sizes_proto(context, &beat.containers_to_update);
     let containers = |ids: Vec<_>| ids.into_iter().map(container_id_proto).collect();
     NodeHeartbeatResponseProto {
         response_id: Some(beat.response_id),
@@ -248,12 +261,36 @@ fn heartbeat_proto(
         next_heart_beat_interval: Some(context.heartbeat_interval_ms),
         diagnostics_message: (!beat.diagnostics.is_empty()).then_some(beat.diagnostics),
         containers_to_be_removed_from_nm: containers(beat.containers_to_be_removed),
+        containers_to_update: to_update,
+        containers_to_decrease: to_decrease,
         containers_to_signal: beat.containers_to_signal.into_iter().map(signal).collect(),
         resource: beat.resource.map(|r| resource_proto(r, &context.types)),
         heddle_gpu_seq: beat.gpu_seq,
         are_node_labels_accepted_by_rm: beat.labels_accepted.then_some(true),
         ..Default::default()
     }
+}
+
+/// Containers that get another size, and those among them that shrink: nodes before Hadoop 3 look
+/// into that list.
+fn sizes_proto(
+    context: &Context,
+    updates: &[(UpdateKind, Grant)],
+) -> (Vec<ContainerProto>, Vec<ContainerProto>) {
+    let (mut all, mut smaller) = (Vec::new(), Vec::new());
+    for (kind, grant) in updates {
+        let submitted = context.submissions.get(grant.container.app());
+        let user = submitted.as_ref().map_or("", |s| &s.user);
+        let container = ContainerProto {
+            resource: Some(resource_proto(grant.resource, &context.types)),
+            ..container_proto(context, grant, user, submitted.as_deref())
+        };
+        if *kind == UpdateKind::Decrease {
+            smaller.push(container.clone());
+        }
+        all.push(container);
+    }
+    (all, smaller)
 }
 
 fn command_proto(command: SignalCommand) -> i32 {

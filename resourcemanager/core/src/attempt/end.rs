@@ -69,7 +69,8 @@ impl Rm {
             other => other,
         };
         attempt.step(LifeEvent::EndSaved(target));
-        if target != LifeState::Failed {
+        let ran = matches!(attempt.before_end, LifeState::Launched | LifeState::Running);
+        if target != LifeState::Failed && (ran || target != LifeState::Killed) {
             attempt.progress = super::Progress(1.0); // stock shows a killed one as done, too
         }
         if matches!(target, LifeState::Finishing | LifeState::Finished) {

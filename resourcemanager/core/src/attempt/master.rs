@@ -2,15 +2,13 @@
 //! May touch: `Rm`.
 //! Must not: mint tokens or keep answers' bytes (the shell does).
 
-use std::borrow::Cow;
-
 use yarn_types::{ApplicationAttemptId, ContainerId, FinalStatus, NodeId};
 
 use super::{Ending, LifeEvent, LifeState, MasterLink, Progress};
 use crate::{
     app::AppEvent,
     container::{EndCause, Ended},
-    effect::{Action, Allocated, Effect, Registered, Reply},
+    effect::{Action, Allocated, Effect, Registered, Reply, UpdateError},
     event::{Allocate, AmRequest, CallId},
     node::next_response_id,
     reject::{Reject, RejectKind},
@@ -32,7 +30,7 @@ pub(crate) enum WaitingFor {
     /// The outbox.
     Answer {
         response_id: i32,
-        update_errors: Vec<(ContainerId, Cow<'static, str>)>,
+        update_errors: Vec<UpdateError>,
     },
     /// The last answer once more.
     Again,
@@ -226,10 +224,11 @@ impl Rm {
         let served = attempt.state.is_served();
         self.ping_served(id);
         let mut asks = self.validate_allocate(idx, id, &mut request)?;
-        let update_errors = self.refuse_updates(&request);
+        let (resizes, update_errors) = self.judge_updates(idx, &request.updates);
         let response_id = next_response_id(last);
         self.confirm_told(id, response_id);
         if served {
+            self.resize(&resizes);
             for container in &request.releases {
                 if self
                     .containers
@@ -356,21 +355,6 @@ impl Rm {
         Ok(asks)
     }
 
-    /// Changing a container's size or execution type is not built yet: each request is refused
-    /// with the code that `RMServerUtils` has for it.
-    fn refuse_updates(&self, request: &Allocate) -> Vec<(ContainerId, Cow<'static, str>)> {
-        let code = |id: &ContainerId, version: i32| match self.containers.get(id) {
-            None => "INVALID_CONTAINER_ID",
-            Some(_) if version != 0 => "INCORRECT_CONTAINER_VERSION_ERROR",
-            Some(_) => "RESOURCE_OUTSIDE_ALLOWED_RANGE",
-        };
-        request
-            .updates
-            .iter()
-            .map(|(id, version)| (*id, Cow::Borrowed(code(id, *version))))
-            .collect()
-    }
-
     /// A new call proves that the last answer arrived: nodes may forget what it told of.
     fn confirm_told(&mut self, id: ApplicationAttemptId, response_id: i32) {
         let Some((_, attempt)) = self.attempt_mut(id) else {
@@ -480,7 +464,8 @@ impl Rm {
         if attempt.link == MasterLink::Gone {
             return None;
         }
-        let granted = if attempt.state.is_served() {
+        let served = attempt.state.is_served();
+        let granted = if served {
             std::mem::take(&mut attempt.outbox.granted)
         } else {
             Vec::new()
@@ -506,6 +491,14 @@ impl Rm {
             nm_tokens.extend(self.new_nm_token(id, container));
             grants.extend(self.send_out(container));
         }
+        let updated = if served {
+            self.send_updated(id)
+        } else {
+            Vec::new()
+        };
+        for (_, grant) in &updated {
+            nm_tokens.extend(self.new_nm_token(id, grant.container));
+        }
         let app = self.apps.get_mut(&idx)?;
         let updates = std::mem::take(&mut app.node_updates);
         let application_priority = app.priority;
@@ -522,6 +515,7 @@ impl Rm {
             updated_nodes: updated_nodes.collect(),
             preempting,
             preempting_units: self.sched.in_smallest_containers(asked_back),
+            updated,
             update_errors: Vec::new(),
             application_priority,
         })

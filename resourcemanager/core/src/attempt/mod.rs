@@ -8,14 +8,14 @@ mod start;
 mod state;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     hash::{Hash, Hasher},
     sync::Arc,
 };
 
 use yarn_types::{ApplicationAttemptId, ContainerId, FinalStatus, Millis, exit};
 
-use crate::{effect::Completed, sched::NodeIdx};
+use crate::{effect::Completed, event::UpdateKind, sched::NodeIdx};
 
 pub(crate) use master::Waiting;
 pub use state::{LifeEvent, LifeState};
@@ -96,6 +96,8 @@ pub enum MasterLink {
 pub struct AmOutbox {
     /// Granted, not handed out.
     pub granted: Vec<ContainerId>,
+    /// Changed in size, not told.
+    pub updated: BTreeMap<ContainerId, UpdateKind>,
     /// Ended, not told.
     pub finished: Vec<(NodeIdx, Completed)>,
     /// Ended and told; the next call confirms that the answer arrived.

@@ -2,7 +2,7 @@
 //! May touch: `Rm`.
 //! Must not: talk to ApplicationMasters or nodes except through their outboxes.
 
-use yarn_types::{ContainerId, exit};
+use yarn_types::{ContainerId, Resource, exit};
 
 use super::{Container, EndCause, HeldEvent, HeldState};
 use crate::{
@@ -83,12 +83,16 @@ impl Rm {
                 is_am: granted.is_am,
                 granted_at: now,
                 created_wall_ms: wall,
+                version: 0,
+                confirmed: granted.resource,
             },
         );
         self.by_account.insert(granted.container, id);
         if let Some(app) = self.apps.get(&granted.app) {
             self.counters
                 .count(&app.queue, |c| c.containers_allocated += 1);
+            self.health
+                .granted(granted.node, id, &app.queue, granted.resource);
         }
         let node = &mut self.nodes[granted.node.at()];
         node.containers.insert(id);
@@ -130,8 +134,15 @@ impl Rm {
         if let Some(app) = self.apps.get_mut(&container.app) {
             app.ran_nodes.insert(container.node);
         }
+        let container = self.containers.get(&id)?;
+        Some(self.grant_of(container))
+    }
+
+    /// A container as its ApplicationMaster and its node are told of it.
+    pub(crate) fn grant_of(&self, container: &Container) -> Grant {
+        let id = container.id;
         let node = &self.nodes[container.node.at()];
-        Some(Grant {
+        Grant {
             container: id,
             node: node.id.clone(),
             node_http_address: node.http_address(),
@@ -140,23 +151,28 @@ impl Rm {
             allocation_request_id: container.allocation_request_id,
             created_wall_ms: container.created_wall_ms,
             is_am: container.is_am,
+            version: container.version,
             gpus: node.gpus.as_ref().map_or_else(Vec::new, |g| g.held_by(id)),
-        })
+        }
     }
 
-    /// Its node says it runs.
-    pub(crate) fn on_container_running(&mut self, id: ContainerId) {
-        if let Some(container) = self.containers.get_mut(&id)
-            && container.step(HeldEvent::Launched)
-        {
-            if let Some(app) = self.apps.get_mut(&container.app) {
-                app.ran_nodes.insert(container.node);
-            }
-            self.deadlines.remove(Watched::Container(id));
-            if let Some(gpus) = &mut self.nodes[container.node.at()].gpus {
-                gpus.told(id);
-            }
+    /// Its node says it runs, with the size that it has there.
+    pub(crate) fn on_container_running(&mut self, id: ContainerId, size: Resource) {
+        let Some(container) = self.containers.get_mut(&id) else {
+            return;
+        };
+        if !container.step(HeldEvent::Launched) {
+            self.on_size_seen(id, size);
+            return;
         }
+        if let Some(app) = self.apps.get_mut(&container.app) {
+            app.ran_nodes.insert(container.node);
+        }
+        self.deadlines.remove(Watched::Container(id));
+        if let Some(gpus) = &mut self.nodes[container.node.at()].gpus {
+            gpus.told(id);
+        }
+        self.on_size_reported(id, size);
     }
 
     /// Ends a live container: account, node, attempt. False when it is not live (any more).
@@ -170,6 +186,7 @@ impl Rm {
             return false;
         };
         self.deadlines.remove(Watched::Container(id));
+        self.deadlines.remove(Watched::Increase(id));
         self.by_account.remove(&container.alloc);
         let released =
             self.sched.release(container.alloc) || self.released.remove(&container.alloc);
@@ -179,6 +196,7 @@ impl Rm {
         );
         let node = &mut self.nodes[container.node.at()];
         node.containers.remove(&id);
+        node.outbox.updates.remove(&id);
         // A container that nobody was told of cannot run; any other may, until its node is told.
         if ended.cause != EndCause::Finished && container.state != HeldState::Allocated {
             node.kill(id);
@@ -196,6 +214,12 @@ impl Rm {
             self.offer_changed(container.node);
         }
         self.count_end(&container, ended.cause);
+        self.count_release(
+            (container.app, container.node),
+            id,
+            container.resource,
+            ended.cause == EndCause::Preempted,
+        );
         let Some(app) = self.apps.get_mut(&container.app) else {
             return true;
         };
@@ -205,6 +229,7 @@ impl Rm {
             self.on_master_container_ended(id, &ended, out);
         } else if let Some(attempt) = app.attempts.last_mut() {
             attempt.outbox.granted.retain(|granted| *granted != id);
+            attempt.outbox.updated.remove(&id);
             #[cfg(feature = "mutants")]
             if self.mutant == Some(crate::mutant::Mutant::ForgetEnd) {
                 return true;

@@ -4,6 +4,7 @@
 
 mod change;
 mod hold;
+mod resize;
 mod state;
 
 use yarn_types::{ContainerId, Millis, Resource};
@@ -38,6 +39,11 @@ pub struct Container {
     pub granted_at: Millis,
     /// Wall milliseconds of that.
     pub created_wall_ms: i64,
+    /// Changes of its size so far.
+    pub version: i32,
+    /// The size that its node is known to keep to; what is more expires unless it is used
+    /// (`RMContainerImpl.lastConfirmedResource`).
+    pub confirmed: Resource,
 }
 
 impl Container {

@@ -17,7 +17,10 @@ use std::{
 
 use yarn_types::{ApplicationId, ContainerId, NodeId, NodeState, Resource};
 
-use crate::{event::SignalCommand, gpu::NodeGpus};
+use crate::{
+    event::{SignalCommand, UpdateKind},
+    gpu::NodeGpus,
+};
 
 pub use decommission::Decommissioning;
 pub use state::NodeEvent;
@@ -76,6 +79,8 @@ pub struct NodeOutbox {
     pub acknowledged: BTreeSet<ContainerId>,
     /// Signals to pass on.
     pub signals: BTreeMap<ContainerId, SignalCommand>,
+    /// Containers that get another size.
+    pub updates: BTreeMap<ContainerId, UpdateKind>,
 }
 
 impl Node {

@@ -4,7 +4,7 @@
 
 use std::{cmp::Ordering, collections::BTreeSet, sync::Arc};
 
-use yarn_types::{ApplicationId, ContainerId, ContainerState, NodeId, NodeState};
+use yarn_types::{ApplicationId, ContainerId, ContainerState, NodeId, NodeState, Resource};
 
 use super::{Node, NodeEvent, NodeOutbox, version};
 use crate::{
@@ -195,6 +195,9 @@ impl Rm {
         node.response_id = 0;
         node.answered = false;
         node.heartbeat_wall_ms = wall;
+        if node.health_wall_ms == 0 {
+            node.health_wall_ms = wall;
+        }
         if let Some(health) = &r.health {
             node.take_health(health);
         }
@@ -216,7 +219,9 @@ impl Rm {
         out: &mut Vec<Effect>,
     ) {
         let listed: BTreeSet<ContainerId> = reported.iter().map(|c| c.id).collect();
+        let sizes: Vec<_> = reported.iter().map(|c| (c.id, c.resource)).collect();
         self.on_statuses(idx, reported, out);
+        self.on_sizes(idx, &sizes);
         self.end_unlisted(idx, &listed, out);
     }
 
@@ -271,7 +276,7 @@ impl Rm {
         node.response_id = next_response_id(node.response_id);
         node.answered = true;
         node.heartbeat_wall_ms = wall;
-        let outbox = std::mem::take(&mut node.outbox);
+        let mut outbox = std::mem::take(&mut node.outbox);
         self.note_decommissioning_apps(idx, &h.containers);
         self.on_gpu_changes(idx, h.gpus.as_ref(), out);
         self.gpu_answer_received(idx, &h.containers);
@@ -284,6 +289,7 @@ impl Rm {
         let mut listed: BTreeSet<ContainerId> = known.iter().map(|c| c.id).collect();
         listed.extend(outbox.kill.iter().copied());
         self.on_statuses(idx, known, out);
+        self.on_sizes(idx, &h.increased);
         self.end_unlisted(idx, &listed, out);
         self.node_turn(idx, out);
         if self.goes_when_idle(idx, out) {
@@ -292,9 +298,12 @@ impl Rm {
         }
         let node = &mut self.nodes[idx.at()];
         // What this heartbeat itself gave cause for goes out with its own answer.
-        let more = std::mem::take(&mut node.outbox);
+        let mut more = std::mem::take(&mut node.outbox);
+        let mut updates = std::mem::take(&mut outbox.updates);
+        updates.append(&mut more.updates);
         let told = std::mem::take(&mut node.tell_resource);
         let mut reply = answer(node.response_id, outbox, more);
+        reply.containers_to_update = self.sizes_for_node(updates);
         let (accepted, refused) = self.says_labels(&h.node, h.labels.as_ref(), out);
         (reply.labels_accepted, reply.diagnostics) = (accepted, refused);
         let node = &mut self.nodes[idx.at()];
@@ -376,9 +385,18 @@ impl Rm {
                 }
                 self.gpu_completed(idx, id);
             } else if here {
-                self.on_container_running(id);
+                self.on_container_running(id, status.resource);
             } else {
                 self.stray_container(idx, id);
+            }
+        }
+    }
+
+    /// How large containers are on their node.
+    fn on_sizes(&mut self, idx: NodeIdx, sizes: &[(ContainerId, Resource)]) {
+        for (id, size) in sizes {
+            if self.containers.get(id).is_some_and(|c| c.node == idx) {
+                self.on_size_reported(*id, *size);
             }
         }
     }
@@ -420,7 +438,8 @@ fn new_node(r: &NodeRegistration) -> Node {
         decommissioning: None,
         version: r.version.clone(),
         state: NodeState::New,
-        health_report: String::new(),
+        // Hadoop's words until the node says more.
+        health_report: "Healthy".to_owned(),
         health_wall_ms: 0,
         heartbeat_wall_ms: 0,
         response_id: 0,
@@ -453,6 +472,7 @@ fn empty_answer(response_id: i32) -> HeartbeatReply {
         applications_to_cleanup: Vec::new(),
         containers_to_be_removed: Vec::new(),
         containers_to_signal: Vec::new(),
+        containers_to_update: Vec::new(),
         gpu_seq: None,
         resource: None,
         labels_accepted: false,
