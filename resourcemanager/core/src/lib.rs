@@ -14,6 +14,7 @@ pub mod effect;
 pub mod event;
 pub mod figures;
 pub mod gpu;
+pub mod health;
 pub mod labels;
 pub mod liveness;
 pub mod monitors;
@@ -23,6 +24,7 @@ pub mod node;
 pub mod queries;
 pub mod rm;
 pub mod store;
+pub mod times;
 pub mod view;
 
 pub use capacity_scheduler::{acl, conf, placement, reject, sched};

@@ -4,7 +4,7 @@
 
 use yarn_types::{ApplicationId, ApplicationState};
 
-use super::App;
+use super::{App, text};
 use crate::{
     attempt::Ending,
     effect::{Action, Effect, Record},
@@ -14,6 +14,7 @@ use crate::{
     rm::Rm,
     sched::AppIdx,
     store::After,
+    times::iso8601,
 };
 
 /// Hadoop's words for an application whose time is over (`RMAppLifetimeMonitor`).
@@ -31,13 +32,10 @@ enum Stage {
 }
 
 impl Rm {
-    fn stage(&self, id: ApplicationId, what: &str) -> Result<(AppIdx, Stage), Reject> {
+    fn stage(&self, id: ApplicationId) -> Result<(AppIdx, Stage), Reject> {
         let idx = self.app_by_id.get(&id).copied();
         let Some((idx, app)) = idx.and_then(|idx| Some((idx, self.apps.get(&idx)?))) else {
-            return Err(Reject::new(
-                RejectKind::ApplicationNotFound,
-                format!("Trying to {what} an absent application {id}"),
-            ));
+            return Err(text::absent(id));
         };
         let seen = app.seen_state();
         let stage = match seen {
@@ -57,7 +55,7 @@ impl Rm {
         queue: &str,
         out: &mut Vec<Effect>,
     ) -> Result<u64, Reject> {
-        let (idx, stage) = self.stage(id, "move")?;
+        let (idx, stage) = self.stage(id)?;
         if !matches!(stage, Stage::Live) {
             let state = self.apps.get(&idx).map(App::seen_state);
             let state = state.map_or_else(String::new, |s| s.to_string());
@@ -81,7 +79,7 @@ impl Rm {
         caller: Option<&Who>,
         out: &mut Vec<Effect>,
     ) -> Result<(i32, Option<u64>), Reject> {
-        let (idx, stage) = self.stage(id, "update priority of")?;
+        let (idx, stage) = self.stage(id)?;
         let now = self.apps.get(&idx).map_or(0, |app| app.priority);
         match stage {
             Stage::Ended => Ok((now, None)),
@@ -111,7 +109,7 @@ impl Rm {
         expiry_wall_ms: i64,
         out: &mut Vec<Effect>,
     ) -> Result<Option<u64>, Reject> {
-        let (idx, stage) = self.stage(id, "update timeout of")?;
+        let (idx, stage) = self.stage(id)?;
         let refuse = |text: String| Err(Reject::new(RejectKind::Yarn, text));
         match stage {
             Stage::Ended => return Ok(None),
@@ -123,9 +121,11 @@ impl Rm {
             Stage::Live => {}
         }
         let wall = self.wall_now();
-        if expiry_wall_ms <= wall {
+        if expiry_wall_ms < wall {
             return refuse(format!(
-                "Expire time is less than current time. Expire Time: {expiry_wall_ms} Current Time: {wall}"
+                "Expire time is less than current time, current-time={} expire-time={}",
+                iso8601(wall),
+                iso8601(expiry_wall_ms)
             ));
         }
         let started = self

@@ -253,10 +253,7 @@ impl Rm {
     ) -> Result<(), Reject> {
         let idx = self.app_by_id.get(&id.app).copied();
         let Some((idx, app)) = idx.and_then(|idx| Some((idx, self.apps.get(&idx)?))) else {
-            return Err(Reject::new(
-                RejectKind::ApplicationNotFound,
-                format!("Trying to fail an attempt of absent application {}", id.app),
-            ));
+            return Err(text::absent(id.app));
         };
         let Some(attempt) = app.attempts.iter().find(|a| a.id == id) else {
             return Err(Reject::new(

@@ -4,6 +4,16 @@
 
 use yarn_types::ApplicationId;
 
+use crate::reject::{Reject, RejectKind};
+
+/// An application that is not there, or no more (`ClientRMService.verifyUserAccessForRMApp`).
+pub(super) fn absent(app: ApplicationId) -> Reject {
+    let text = format!(
+        "Application with id '{app}' doesn't exist in RM. Please check that the job submission was successful."
+    );
+    Reject::new(RejectKind::ApplicationNotFound, text)
+}
+
 /// `RMAppImpl.getAppAttemptFailedDiagnostics`.
 pub(super) struct FailedText<'a> {
     pub app: ApplicationId,

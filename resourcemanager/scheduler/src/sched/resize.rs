@@ -208,7 +208,7 @@ impl Sched {
         };
         if q.is_parent() {
             return refuse(format!(
-                "The specified Queue: {} is not a Leaf Queue. Move is supported only for Leaf Queues.",
+                "The specified Queue: {} is not a Leaf Queue.",
                 q.path
             ));
         }

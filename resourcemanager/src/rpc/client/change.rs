@@ -5,8 +5,11 @@
 use std::sync::Arc;
 
 use hadoop_ipc::server::RemoteException;
-use rm_core::{Reply, event::ClientRequest};
-use time::{OffsetDateTime, format_description::BorrowedFormatItem, macros::format_description};
+use rm_core::{
+    Reply,
+    event::ClientRequest,
+    times::{from_iso8601, iso8601},
+};
 use yarn_proto::yarn::{
     ApplicationTimeoutTypeProto, ApplicationUpdateTimeoutMapProto,
     MoveApplicationAcrossQueuesRequestProto, MoveApplicationAcrossQueuesResponseProto,
@@ -15,11 +18,6 @@ use yarn_proto::yarn::{
 };
 
 use super::super::{Caller, Context, Incoming, convert, errors, guard};
-
-/// `yyyy-MM-dd'T'HH:mm:ss.SSSZ` (`Times.ISO8601_DATE_FORMAT`).
-const ISO8601: &[BorrowedFormatItem<'static>] = format_description!(
-    "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3][offset_hour sign:mandatory][offset_minute]"
-);
 
 pub(super) fn move_app(context: &Arc<Context>, incoming: Incoming) {
     let make = |_: &Caller, m: MoveApplicationAcrossQueuesRequestProto| {
@@ -71,9 +69,7 @@ pub(super) fn set_timeouts(context: &Arc<Context>, incoming: Incoming) {
 
 /// When an application must have ended, as clients read it (`ApplicationTimeout.getExpiryTime`).
 pub(crate) fn expiry_time(wall_ms: Option<i64>) -> String {
-    let at =
-        wall_ms.map(|ms| OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000));
-    let text = at.and_then(|at| at.ok()?.format(ISO8601).ok());
+    let text = wall_ms.map(iso8601).filter(|text| !text.is_empty());
     text.unwrap_or_else(|| "UNLIMITED".to_owned())
 }
 
@@ -88,11 +84,9 @@ fn expiry(timeouts: &[ApplicationUpdateTimeoutMapProto]) -> Result<i64, RemoteEx
         return Err(errors::yarn(text));
     };
     let text = lifetime.expire_time();
-    let at = OffsetDateTime::parse(text, ISO8601).map_err(|_| {
+    from_iso8601(text).ok_or_else(|| {
         errors::yarn(format!(
-            "Unparseable date: \"{text}\"; want yyyy-MM-ddTHH:mm:ss.SSSZ, e.g. 2026-01-31T12:00:00.000+0000"
+            "Expire time is not in ISO8601 format. ISO8601 supported format is yyyy-MM-dd'T'HH:mm:ss.SSSZ. Configured timeout value is {text}"
         ))
-    })?;
-    let ms = at.unix_timestamp_nanos() / 1_000_000;
-    Ok(i64::try_from(ms).unwrap_or(i64::MAX))
+    })
 }

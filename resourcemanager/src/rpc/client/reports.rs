@@ -144,11 +144,8 @@ pub fn app(context: &Context, app: &AppReport, viewer: &str) -> ApplicationRepor
         unmanaged_application: Some(app.unmanaged),
         priority: Some(convert::priority(app.priority)),
         app_node_label_expression: Some(label(app.label.as_deref(), LABEL_NOT_SET)),
-        am_node_label_expression: Some(if app.unmanaged {
-            LABEL_NOT_SET.to_owned()
-        } else {
-            label(app.am_label.as_deref(), DEFAULT_PARTITION)
-        }),
+        am_node_label_expression: (!app.unmanaged)
+            .then(|| label(app.am_label.as_deref(), DEFAULT_PARTITION)),
         app_timeouts: vec![lifetime(app)],
         launch_time: Some(app.launched_wall_ms),
         submit_time: Some(app.submitted_wall_ms),
