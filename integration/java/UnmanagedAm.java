@@ -187,6 +187,8 @@ final class UnmanagedAm {
     fields.put("nodes", response.getNumClusterNodes());
     fields.put("limit_mb", response.getAvailableResources() == null ? -1
         : response.getAvailableResources().getMemorySize());
+    fields.put("priority", response.getApplicationPriority() == null ? -1
+        : response.getApplicationPriority().getPriority());
     fields.put("asked_back", askedBack(response.getPreemptionMessage()));
     return fields;
   }
