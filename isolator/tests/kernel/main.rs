@@ -425,3 +425,45 @@ fn a_changed_limit_is_noticed_and_restored() {
     bench.isolation.restore(&mut applied).unwrap();
     assert_eq!(std::fs::read_to_string(&pids).unwrap(), "64\n");
 }
+
+#[test]
+fn a_running_container_gets_other_limits_and_keeps_them() {
+    for mode in MODES {
+        let Some(bench) = Bench::new("a_running_container_gets_other_limits", mode) else {
+            continue;
+        };
+        let limits = |mib: u64, vcores| LimitSpec {
+            memory: Some(MemoryLimit {
+                hard_bytes: mib << 20,
+                soft_bytes: Some((mib << 20) / 2),
+                swappiness: None,
+            }),
+            cpu: Some(CpuLimit {
+                vcores,
+                quota: None,
+            }),
+            pids_max: None,
+        };
+        let mut spec = bench.spec("container", &[]);
+        spec.limits = limits(64, 1);
+        let mut applied = bench.apply(&spec);
+        let mut sleeper = sleeper(&applied);
+        for (mib, vcores) in [(256, 4), (32, 2)] {
+            bench
+                .isolation
+                .resize(&mut applied, &limits(mib, vcores))
+                .unwrap();
+            assert_eq!(bench.isolation.verify(&applied), [], "{mode:?}");
+            let held = applied.cgroups().into_iter().find_map(|dir| {
+                let files = ["memory.limit_in_bytes", "memory.max"].map(|f| dir.join(f));
+                files.iter().find_map(|f| std::fs::read_to_string(f).ok())
+            });
+            assert_eq!(held.unwrap().trim(), (mib << 20).to_string());
+            // a NodeManager that starts again finds the limits of now
+            let ledger = bench.isolation.load("container").unwrap();
+            assert_eq!(ledger, applied);
+        }
+        bench.isolation.undo(&applied).unwrap();
+        sleeper.wait().unwrap();
+    }
+}
