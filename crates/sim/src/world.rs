@@ -154,11 +154,11 @@ impl World {
             (Ok(_), Err(what)) => Err(self.failure(what)),
             (done, _) => done,
         };
-        (done, self.tape.bytes)
+        (done, self.tape.into_bytes())
     }
 
     fn begin(&mut self) -> Result<(), String> {
-        self.tape = tape::Tape::begin(&self.rm)?;
+        self.tape = tape::Tape::begin(&self.rm, self.seed)?;
         if self.options.town {
             self.apply(town::first_labels())?;
         }

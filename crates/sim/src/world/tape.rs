@@ -7,32 +7,25 @@ use rm_journal::{Batch, Item, Reader, Replay, segment};
 use yarn_types::Millis;
 
 use super::World;
+use crate::Rng;
 
-/// The journal of a run so far.
+/// A segment of a journal that is being written.
 #[derive(Default)]
-pub(super) struct Tape {
-    pub bytes: Vec<u8>,
+struct Segment {
+    bytes: Vec<u8>,
     batch: Batch,
 }
 
-impl Tape {
+impl Segment {
     /// Begins with the core as it is.
-    pub(super) fn begin(rm: &Rm) -> Result<Self, String> {
+    fn begin(rm: &Rm) -> Result<Self, String> {
         Ok(Self {
             bytes: segment(rm, 0).map_err(|e| format!("journal: {e}"))?,
             batch: Batch::default(),
         })
     }
 
-    pub(super) fn event(&mut self, now: Millis, event: &Event) {
-        self.batch.event(now, event);
-    }
-
-    pub(super) fn pass(&mut self, now: Millis) {
-        self.batch.pass(now);
-    }
-
-    pub(super) fn finish(&mut self, rm: &Rm) -> Result<(), String> {
+    fn finish(&mut self, rm: &Rm) -> Result<(), String> {
         let record = self.batch.finish(rm);
         self.bytes
             .extend(record.map_err(|e| format!("journal: {e}"))?);
@@ -45,12 +38,98 @@ impl Tape {
             .extend(record.map_err(|e| format!("journal: {e}"))?);
         Ok(())
     }
+
+    /// Replays to the state of `rm`, everything that a snapshot keeps included.
+    fn prove(&self, rm: &Rm) -> Result<(), String> {
+        let mut replay = Replay::default();
+        replay
+            .segment(&*self.bytes, |_| {})
+            .map_err(|e| format!("replay: {e}"))?;
+        let kept = |rm| segment(rm, 0).map_err(|e| format!("snapshot: {e}"));
+        let Some(replayed) = replay.rm() else {
+            return Err("replay: nothing was read".to_owned());
+        };
+        if kept(replayed)? != kept(rm)? {
+            return Err("replay: another state with the same digest".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The journal of a run so far: all of it, and one that began at some moment of the run, as the
+/// segments of a daemon do.
+#[derive(Default)]
+pub(super) struct Tape {
+    whole: Segment,
+    part: Option<Segment>,
+    /// Says when a part ends; it has no say in the run.
+    rng: Option<Rng>,
+}
+
+impl Tape {
+    /// Begins with the core as it is.
+    pub(super) fn begin(rm: &Rm, seed: u64) -> Result<Self, String> {
+        Ok(Self {
+            whole: Segment::begin(rm)?,
+            part: None,
+            rng: Some(Rng::new(!seed)),
+        })
+    }
+
+    /// The journal of the whole run.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.whole.bytes
+    }
+
+    pub(super) fn event(&mut self, now: Millis, event: &Event) {
+        self.whole.batch.event(now, event);
+        if let Some(part) = &mut self.part {
+            part.batch.event(now, event);
+        }
+    }
+
+    pub(super) fn pass(&mut self, now: Millis) {
+        self.whole.batch.pass(now);
+        if let Some(part) = &mut self.part {
+            part.batch.pass(now);
+        }
+    }
+
+    pub(super) fn finish(&mut self, rm: &Rm) -> Result<(), String> {
+        self.whole.finish(rm)?;
+        if let Some(part) = &mut self.part {
+            part.finish(rm)?;
+            // with a digest each time, so that the very event is named
+            part.close(rm)?;
+        }
+        Ok(())
+    }
+
+    /// A part ends now and then and must replay; the next begins with the core as it is, which
+    /// goes on with all that it remembers.
+    fn maybe_cut(&mut self, rm: &Rm) -> Result<(), String> {
+        let cut = self.rng.as_mut().is_some_and(|rng| rng.chance(1, 500));
+        if cut {
+            if let Some(part) = self.part.take() {
+                part.prove(rm)?;
+            }
+            self.part = Some(Segment::begin(rm)?);
+        }
+        Ok(())
+    }
 }
 
 impl World {
-    /// The core goes on as what a snapshot of it says.
+    /// Part of the journal ends, or the core goes on as what a snapshot of it says.
     pub(super) fn maybe_restart(&mut self) -> Result<(), String> {
-        if !self.options.town || !self.faulty() || !self.rng.chance(1, 800) {
+        if !self.options.town {
+            return Ok(());
+        }
+        // a planted bug is not in the journal
+        if self.options.core_mutant.is_none() {
+            self.tape.maybe_cut(&self.rm)?;
+        }
+        if !self.faulty() || !self.rng.chance(1, 800) {
             return Ok(());
         }
         let written = segment(&self.rm, 0).map_err(|e| format!("snapshot: {e}"))?;
@@ -76,14 +155,13 @@ impl World {
 
     /// The journal of the run replays to the same state, though the run was restarted.
     pub(super) fn prove_tape(&mut self) -> Result<(), String> {
-        self.tape.close(&self.rm)?;
-        // a planted bug is not in the journal
+        self.tape.whole.close(&self.rm)?;
         if !self.options.town || self.options.core_mutant.is_some() {
             return Ok(());
         }
-        let mut replay = Replay::default();
-        replay
-            .segment(&*self.tape.bytes, |_| {})
-            .map_err(|e| format!("replay: {e}"))
+        if let Some(part) = self.tape.part.take() {
+            part.prove(&self.rm)?;
+        }
+        self.tape.whole.prove(&self.rm)
     }
 }
