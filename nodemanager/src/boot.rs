@@ -343,7 +343,7 @@ impl Ports {
             node: self.id,
             http_port: self.http_port,
             log_dirs: settings.log_dirs.clone(),
-            total: settings.total,
+            offer: settings.offer.clone(),
             acls: Arc::clone(&settings.acls),
             types: settings.types.clone(),
             monitor: settings.monitor,
@@ -372,7 +372,7 @@ fn facts(settings: &Settings, id: &NodeId, http_port: u16) -> Facts {
     Facts {
         node: id.clone(),
         http_port,
-        total: settings.total,
+        offer: settings.offer.clone(),
         physical: settings.physical,
         types: settings.types.clone(),
         user: own_name(),

@@ -13,6 +13,7 @@ pub mod isolation;
 pub mod keys;
 pub mod labels;
 pub mod monitor;
+pub mod offer;
 pub mod rpc;
 pub mod runner;
 pub mod script;

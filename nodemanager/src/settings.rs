@@ -15,7 +15,7 @@ use yarn_types::{Resource, ResourceTypes};
 pub use gpu::{CgroupChoice, CgroupSettings, CpuSettings, GpuSettings, MemorySettings, Simulated};
 pub use labels::{LabelSettings, LabelSource};
 
-use crate::{acls::NodeAcls, exec::account::AccountRules, health::HealthScript};
+use crate::{acls::NodeAcls, exec::account::AccountRules, health::HealthScript, offer::Offer};
 
 /// Everything the shell reads from the configuration.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct Settings {
     pub types: ResourceTypes,
     /// What this node offers.
     pub total: Resource,
+    /// What it offers now: the same, or what the ResourceManager says.
+    pub offer: Offer,
     /// What the machine has.
     pub physical: Resource,
     /// `yarn.nodemanager.local-dirs`.
@@ -142,6 +144,7 @@ impl Settings {
             port: a.port,
         };
         let users = yarn_conf::launch_users(conf, executor)?;
+        let gpu = gpu::gpu(conf)?;
         Ok(Self {
             acls: std::sync::Arc::new(NodeAcls::read(conf)?),
             node_host: node_host(&address.host),
@@ -149,6 +152,8 @@ impl Settings {
             web_bind: bind(&web),
             tracker: tracker(conf)?,
             core: core(conf)?,
+            // with the plugin the amount of GPUs is that of the devices found
+            offer: Offer::new(total, types.gpu_lane().filter(|_| gpu.is_some())),
             types,
             total,
             physical,
@@ -176,7 +181,7 @@ impl Settings {
                 .unwrap_or(134_217_728),
             rm_version_min: text(conf, "yarn.nodemanager.resourcemanager.minimum.version")?
                 .unwrap_or_else(|| "NONE".to_owned()),
-            gpu: gpu::gpu(conf)?,
+            gpu,
             cgroups: gpu::cgroups(conf)?,
         })
     }

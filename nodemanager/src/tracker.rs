@@ -22,12 +22,13 @@ use yarn_proto::{
         RegisterNodeManagerResponseProto, UnRegisterNodeManagerRequestProto,
         UnRegisterNodeManagerResponseProto,
     },
-    yarn::{ContainerProto, ResourceUtilizationProto, SignalContainerCommandProto},
+    yarn::{ContainerProto, ResourceProto, ResourceUtilizationProto, SignalContainerCommandProto},
 };
 use yarn_types::{ApplicationId, NodeId, Resource, ResourceTypes};
 
 use crate::{
-    driver::Inbox, exec::monitor::Utilization, keys::TokenKeys, labels, monitor::SharedUsage, rpc,
+    driver::Inbox, exec::monitor::Utilization, keys::TokenKeys, labels, monitor::SharedUsage,
+    offer::Offer, rpc,
 };
 
 /// Name of the protocol on the wire.
@@ -47,7 +48,7 @@ pub struct Facts {
     /// Port of the web server.
     pub http_port: u16,
     /// What the node offers.
-    pub total: Resource,
+    pub offer: Offer,
     /// What the machine has.
     pub physical: Resource,
     /// Resource lanes.
@@ -187,7 +188,7 @@ impl Tracker {
         RegisterNodeManagerRequestProto {
             node_id: Some(ids::node_id_proto(&facts.node)),
             http_port: Some(i32::from(facts.http_port)),
-            resource: Some(ids::resource_proto(facts.total, &facts.types)),
+            resource: Some(ids::resource_proto(facts.offer.now(), &facts.types)),
             nm_version: Some(VERSION.to_owned()),
             container_statuses: containers
                 .iter()
@@ -214,7 +215,7 @@ impl Tracker {
                 let scaled = amount.saturating_mul(types.scale(lane));
                 ids::resource_proto(total.with(lane, scaled), types)
             };
-            request.resource = Some(amount(self.facts.total));
+            request.resource = Some(amount(self.facts.offer.now()));
             request.physical_resource = Some(amount(self.facts.physical));
         }
         request.heddle_gpus = Some(gpu::list_proto(gpus.seq, &gpus.devices));
@@ -284,7 +285,9 @@ impl Tracker {
         if let Some(diagnostics) = version_fault(&self.facts.rm_version_min, answer.rm_version()) {
             return Ok(Event::RegistrationRefused { diagnostics });
         }
-        let total = offered.unwrap_or(self.facts.total);
+        let said = self.on_offer(answer.resource.as_ref());
+        let total = said.or(offered);
+        let total = total.unwrap_or_else(|| self.facts.offer.now());
         let lacks = |field| TrackerError::Lacks {
             address: address.to_owned(),
             field,
@@ -311,7 +314,17 @@ impl Tracker {
         })
     }
 
+    /// The amounts that the ResourceManager says this node offers, where they are new.
+    fn on_offer(&self, said: Option<&ResourceProto>) -> Option<Resource> {
+        let said = ids::resource(said?, &self.facts.types).resource;
+        let changed = self.facts.offer.replace(said)?;
+        let shown = self.facts.types.show(changed);
+        tracing::info!(total = %shown, "the ResourceManager changed what this node offers");
+        Some(changed)
+    }
+
     fn on_heartbeat(&self, answer: NodeHeartbeatResponseProto) -> Event {
+        self.on_offer(answer.resource.as_ref());
         let action = match answer.node_action() {
             NodeActionProto::Normal => NodeAction::Normal,
             NodeActionProto::Resync => NodeAction::Resync,

@@ -219,6 +219,40 @@ async fn a_resync_lists_running_containers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_resource_manager_says_what_the_node_offers() {
+    let mut c = Cluster::start(&[]).await;
+    let types = ResourceTypes::memory_and_vcores();
+    let said = Resource::new(3072, 3);
+    c.rm.answer_next(NodeHeartbeatResponseProto {
+        resource: Some(convert::resource_proto(said, &types)),
+        ..Default::default()
+    });
+    // every question goes over a socket, so the heartbeat gets its turn
+    let offered = async {
+        loop {
+            let (_, info) = get(&c.http("/ws/v1/node/info")).await;
+            let info: serde_json::Value = serde_json::from_str(&info).unwrap();
+            let info = &info["nodeInfo"];
+            if info["totalPmemAllocatedContainersMB"] == 3072 {
+                return info["totalVCoresAllocatedContainers"].clone();
+            }
+        }
+    };
+    assert_eq!(limit(offered).await, 3);
+    let (_, beans) = get(&c.http("/jmx")).await;
+    assert!(beans.contains("\"AvailableVCores\": 3"), "{beans}");
+    // and it registers with that from then on
+    c.rm.forget_nodes();
+    let registered = c.see("a registration with it", |s| {
+        let Seen::Registered(r) = s else { return None };
+        let offered = convert::resource(r.resource.as_ref()?, &types).resource;
+        (offered == said).then_some(())
+    });
+    registered.await;
+    c.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_container_beyond_its_memory_is_ended() {
     let interval = ("yarn.nodemanager.container-monitor.interval-ms", "100");
     let no_vmem = ("yarn.nodemanager.vmem-check-enabled", "false");

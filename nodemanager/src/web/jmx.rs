@@ -15,7 +15,7 @@ use super::Site;
 
 /// GET `/jmx`.
 pub(super) async fn jmx(site: Data<Site>, query: Query<JmxQuery>) -> HttpResponse {
-    let total = site.total;
+    let total = site.offer.now();
     match site.inbox.ask(move |nm, _| gauges(nm, total)).await {
         Some(attributes) => {
             let bean = Bean::new("NodeManager", "NodeManagerMetrics", attributes);

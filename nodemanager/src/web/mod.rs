@@ -14,11 +14,12 @@ use std::{net::TcpListener, path::PathBuf, sync::Arc};
 
 use actix_web::{App, HttpServer, dev::Server, middleware, web};
 use yarn_conf::Configuration;
-use yarn_types::{NodeId, Resource, ResourceTypes};
+use yarn_types::{NodeId, ResourceTypes};
 use yarn_web::{Login, get, rest as at};
 
 use crate::{
-    acls::NodeAcls, driver::Inbox, gpu::LastReading, isolation::Guard, settings::MonitorSettings,
+    acls::NodeAcls, driver::Inbox, gpu::LastReading, isolation::Guard, offer::Offer,
+    settings::MonitorSettings,
 };
 
 /// What the pages show.
@@ -35,7 +36,7 @@ pub struct Site {
     /// `yarn.nodemanager.log-dirs`.
     pub log_dirs: Vec<PathBuf>,
     /// What the node offers.
-    pub total: Resource,
+    pub offer: Offer,
     /// Who may see applications and their logs.
     pub acls: Arc<NodeAcls>,
     /// Resource lanes.

@@ -59,7 +59,7 @@ pub(super) async fn node(site: web::Data<Site>) -> HttpResponse {
     let Some((health, containers, gpus)) = state else {
         return HttpResponse::ServiceUnavailable().body("the NodeManager is shutting down");
     };
-    let total = escape(&site.types.show(site.total));
+    let total = escape(&site.types.show(site.offer.now()));
     let healthy = if health.healthy {
         "healthy"
     } else {

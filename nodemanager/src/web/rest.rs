@@ -37,7 +37,8 @@ pub(super) async fn info(site: web::Data<Site>, format: Format) -> HttpResponse 
         "" => t.name.clone(),
         units => format!("{} (unit={units})", t.name),
     });
-    let pmem = site.total.memory_mb();
+    let total = site.offer.now();
+    let pmem = total.memory_mb();
     let build = format!("heddle {}", env!("CARGO_PKG_VERSION"));
     format.ok(
         "nodeInfo",
@@ -45,7 +46,7 @@ pub(super) async fn info(site: web::Data<Site>, format: Format) -> HttpResponse 
             health_report: health.report,
             total_vmem_mb: vmem_mb(pmem, site.monitor.vmem_ratio),
             total_pmem_mb: pmem,
-            total_vcores: site.total.vcores(),
+            total_vcores: total.vcores(),
             vmem_check_enabled: site.monitor.vmem_check,
             pmem_check_enabled: site.monitor.pmem_check,
             last_node_update_time: health.checked_wall_ms,

@@ -25,7 +25,7 @@ fn serve_with(logs: &Path, acls: Arc<NodeAcls>) -> (String, actix_web::dev::Serv
         node: NodeId::new("127.0.0.1", 1),
         http_port,
         log_dirs: vec![logs.to_owned()],
-        total: Resource::new(8192, 8),
+        offer: Offer::new(yarn_types::Resource::new(8192, 8), None),
         acls,
         types: ResourceTypes::memory_and_vcores(),
         monitor: MonitorSettings {
@@ -240,7 +240,8 @@ async fn logs_are_shown_to_those_who_may_see_the_application() {
     let conf = [("yarn.acl.enable", "true"), ("yarn.admin.acl", " ")];
     let acls = NodeAcls::read(&Configuration::of(conf)).unwrap();
     let id: yarn_types::ContainerId = ID.parse().unwrap();
-    acls.remember(id.app(), "alice", &Default::default());
+    let context = yarn_proto::yarn::ContainerLaunchContextProto::default();
+    acls.remember(id.app(), "alice", &context);
     let (base, handle) = serve_with(root.path(), Arc::new(acls));
     for path in [
         format!("ws/v1/node/containers/{ID}/logs"),
