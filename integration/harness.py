@@ -136,12 +136,14 @@ def processes():
 class Console:
     """The stock Hadoop client of integration/java, one request at a time."""
 
-    def __init__(self, cluster, log):
+    def __init__(self, cluster, log, user=None):
         classes = caches.test_classes()
         jars = caches.spark_home() / "jars"
         command = [os.path.join(caches.java_home(), "bin", "java"), "-Xmx256m", "-XX:+UseSerialGC",
                    "-XX:TieredStopAtLevel=1", "-cp",
                    f"{cluster.directory}/client-conf:{classes}:{jars}/*", "Console"]
+        if user:
+            command = ["env", f"HADOOP_USER_NAME={user}", *command]
         self.log = open(log, "ab")
         self.child = subprocess.Popen(cluster.command("run", *command), stdin=subprocess.PIPE,
                                       stdout=subprocess.PIPE, stderr=self.log, text=True, cwd="/")

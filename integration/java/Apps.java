@@ -10,6 +10,7 @@ import java.util.Map;
 import org.apache.hadoop.ipc.RPC;
 import org.apache.hadoop.yarn.api.ApplicationClientProtocol;
 import org.apache.hadoop.yarn.api.protocolrecords.SubmitApplicationRequest;
+import org.apache.hadoop.yarn.api.records.ApplicationAccessType;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptReport;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
@@ -45,7 +46,7 @@ final class Apps {
     return request.hasNonNull(field) ? request.get(field).asInt() : otherwise;
   }
 
-  /** A launch context from `command`, `env`, `resources` and `services` of the request. */
+  /** A launch context from `command`, `env`, `resources`, `services` and `acls` of the request. */
   static ContainerLaunchContext launch(JsonNode request) {
     Map<String, LocalResource> resources = new HashMap<>();
     if (request.hasNonNull("resources")) {
@@ -60,8 +61,13 @@ final class Apps {
       request.get("services").fields().forEachRemaining(
           e -> services.put(e.getKey(), ByteBuffer.wrap(Base64.getDecoder().decode(e.getValue().asText()))));
     }
+    Map<ApplicationAccessType, String> lists = new HashMap<>();
+    if (request.hasNonNull("acls")) {
+      request.get("acls").fields().forEachRemaining(
+          e -> lists.put(ApplicationAccessType.valueOf(e.getKey()), e.getValue().asText()));
+    }
     return ContainerLaunchContext.newInstance(
-        resources, env, List.of(text(request, "command", "true")), services, null, new HashMap<>());
+        resources, env, List.of(text(request, "command", "true")), services, null, lists);
   }
 
   private static LocalResource resource(JsonNode node) {

@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.token.Token;
@@ -128,6 +129,9 @@ final class UnmanagedAm {
     fields.put("types", String.valueOf(response.getSchedulerResourceTypes()));
     fields.put("secret", response.getClientToAMTokenMasterKey() != null
         && response.getClientToAMTokenMasterKey().hasRemaining());
+    Map<String, String> lists = new TreeMap<>();
+    response.getApplicationACLs().forEach((kind, list) -> lists.put(kind.name(), list));
+    fields.put("acls", lists);
     return fields;
   }
 
