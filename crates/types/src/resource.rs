@@ -26,6 +26,7 @@ impl Resource {
     pub const ZERO: Self = Self([0; LANES]);
 
     /// `memory_mb` MiB and `vcores` vcores.
+    #[inline]
     pub fn new(memory_mb: i64, vcores: i64) -> Self {
         let mut lanes = [0; LANES];
         lanes[0] = memory_mb;
@@ -35,36 +36,43 @@ impl Resource {
 
     /// This resource with `amount` in `lane`.
     #[must_use]
+    #[inline]
     pub fn with(mut self, lane: usize, amount: i64) -> Self {
         self.0[lane] = amount;
         self
     }
 
     /// Memory in MiB.
+    #[inline]
     pub fn memory_mb(self) -> i64 {
         self.0[0]
     }
 
     /// Vcores.
+    #[inline]
     pub fn vcores(self) -> i64 {
         self.0[1]
     }
 
     /// Every lane of `self` is at most that of `room`.
+    #[inline]
     pub fn fits(self, room: Self) -> bool {
         self.0.iter().zip(room.0).all(|(a, b)| *a <= b)
     }
 
     /// No lane holds anything.
+    #[inline]
     pub fn is_zero(self) -> bool {
         self == Self::ZERO
     }
 
     /// Some lane is below zero.
+    #[inline]
     pub fn is_negative(self) -> bool {
         self.0.iter().any(|v| *v < 0)
     }
 
+    #[inline]
     fn zip(self, other: Self, f: impl Fn(i64, i64) -> i64) -> Self {
         let mut lanes = self.0;
         for (lane, b) in lanes.iter_mut().zip(other.0) {
@@ -75,36 +83,42 @@ impl Resource {
 
     /// Lane by lane sum, saturating.
     #[must_use]
+    #[inline]
     pub fn plus(self, other: Self) -> Self {
         self.zip(other, i64::saturating_add)
     }
 
     /// Lane by lane difference, saturating; may go below zero.
     #[must_use]
+    #[inline]
     pub fn minus(self, other: Self) -> Self {
         self.zip(other, i64::saturating_sub)
     }
 
     /// Lane by lane product with `count`, saturating.
     #[must_use]
+    #[inline]
     pub fn times(self, count: i64) -> Self {
         self.zip(Self::ZERO, |a, _| a.saturating_mul(count))
     }
 
     /// Lane by lane minimum (`Resources.componentwiseMin`).
     #[must_use]
+    #[inline]
     pub fn min(self, other: Self) -> Self {
         self.zip(other, i64::min)
     }
 
     /// Lane by lane maximum (`Resources.componentwiseMax`).
     #[must_use]
+    #[inline]
     pub fn max(self, other: Self) -> Self {
         self.zip(other, i64::max)
     }
 
     /// Negative lanes become zero.
     #[must_use]
+    #[inline]
     pub fn at_least_zero(self) -> Self {
         self.max(Self::ZERO)
     }
@@ -140,6 +154,16 @@ pub struct ResourceTypes {
     types: Vec<ResourceType>,
     /// Other spellings, with their lanes.
     aliases: Vec<(String, usize)>,
+    /// What follows from the types; limits ask for it all the time.
+    facts: Facts,
+}
+
+/// What follows from the lanes' types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Facts {
+    gpu_lane: Option<usize>,
+    minimum: Resource,
+    maximum: Resource,
 }
 
 impl ResourceTypes {
@@ -160,10 +184,23 @@ impl ResourceTypes {
                 extra.name
             ));
         }
-        Ok(Self {
+        Ok(Self::of(types))
+    }
+
+    fn of(types: Vec<ResourceType>) -> Self {
+        let mut all = Self {
             types,
             aliases: Vec::new(),
-        })
+            facts: Facts::default(),
+        };
+        all.take_facts();
+        all
+    }
+
+    fn take_facts(&mut self) {
+        self.facts.gpu_lane = self.lane(GPU);
+        self.facts.minimum = self.bounds(|t| t.minimum_allocation);
+        self.facts.maximum = self.bounds(|t| t.maximum_allocation);
     }
 
     /// The same lanes, with `alias` as another spelling of the type called `name`.
@@ -173,6 +210,7 @@ impl ResourceTypes {
     pub fn with_alias(mut self, alias: &str, name: &str) -> Self {
         if let (None, Some(lane)) = (self.lane(alias), self.lane(name)) {
             self.aliases.push((alias.to_owned(), lane));
+            self.take_facts();
         }
         self
     }
@@ -185,6 +223,7 @@ impl ResourceTypes {
         let found = types.aliases.iter_mut().find(|(name, _)| name == alias)?;
         let named = types.types.get_mut(found.1)?;
         std::mem::swap(&mut found.0, &mut named.name);
+        types.take_facts();
         Some(types)
     }
 
@@ -202,13 +241,10 @@ impl ResourceTypes {
             minimum_allocation,
             maximum_allocation,
         };
-        Self {
-            types: vec![
-                lane("memory-mb", "Mi", 1024, 8192),
-                lane("vcores", "", 1, 4),
-            ],
-            aliases: Vec::new(),
-        }
+        Self::of(vec![
+            lane("memory-mb", "Mi", 1024, 8192),
+            lane("vcores", "", 1, 4),
+        ])
     }
 
     /// The types in lane order.
@@ -217,6 +253,7 @@ impl ResourceTypes {
     }
 
     /// Number of lanes in use, at least 2.
+    #[inline]
     pub fn len(&self) -> usize {
         self.types.len()
     }
@@ -235,11 +272,13 @@ impl ResourceTypes {
     }
 
     /// The lane of [`GPU`], when the type is configured.
+    #[inline]
     pub fn gpu_lane(&self) -> Option<usize> {
-        self.lane(GPU)
+        self.facts.gpu_lane
     }
 
     /// What one unit of the wire is in `lane`: [`MILLI`] for GPUs, else 1.
+    #[inline]
     pub fn scale(&self, lane: usize) -> i64 {
         if self.gpu_lane() == Some(lane) {
             MILLI
@@ -249,6 +288,7 @@ impl ResourceTypes {
     }
 
     /// The smallest step of limits and shares in `lane`: whole devices for GPUs, else 1.
+    #[inline]
     pub fn quantum(&self, lane: usize) -> i64 {
         self.scale(lane)
     }
@@ -259,13 +299,14 @@ impl ResourceTypes {
     }
 
     /// Smallest container, by lane, in the lanes' own amounts.
+    #[inline]
     pub fn minimum_allocation(&self) -> Resource {
-        self.bounds(|t| t.minimum_allocation)
+        self.facts.minimum
     }
 
     /// Largest container, by lane, in the lanes' own amounts.
     pub fn maximum_allocation(&self) -> Resource {
-        self.bounds(|t| t.maximum_allocation)
+        self.facts.maximum
     }
 
     fn bounds(&self, of: impl Fn(&ResourceType) -> i64) -> Resource {
@@ -284,6 +325,7 @@ impl ResourceTypes {
                 t.maximum_allocation = other.types[lane].maximum_allocation;
             }
         }
+        self.take_facts();
         self
     }
 

@@ -66,20 +66,28 @@ impl Calculator {
         if self == Self::Default {
             return a.memory_mb().cmp(&b.memory_mb());
         }
-        let sorted = |r: Resource| {
+        if a == b {
+            return Ordering::Equal;
+        }
+        let lanes = types.len().min(LANES);
+        let shares = |r: Resource| {
             let mut shares = [0.0_f32; LANES];
-            for (lane, share) in shares.iter_mut().enumerate().take(types.len()) {
+            for (lane, share) in shares.iter_mut().enumerate().take(lanes) {
                 *share = ratio(r.0[lane], cluster.0[lane]);
             }
-            shares.sort_by(|x, y| y.total_cmp(x));
             shares
         };
-        let (sa, sb) = (sorted(a), sorted(b));
-        sa.iter()
-            .zip(sb)
-            .map(|(x, y)| x.total_cmp(&y))
-            .find(|o| o.is_ne())
-            .unwrap_or(Ordering::Equal)
+        let (mut of_a, mut of_b) = (shares(a), shares(b));
+        let largest = |shares: &[f32]| shares.iter().fold(f32::NEG_INFINITY, |m, s| m.max(*s));
+        let (of_a, of_b) = (&mut of_a[..lanes], &mut of_b[..lanes]);
+        // the largest shares decide nearly always
+        largest(of_a).total_cmp(&largest(of_b)).then_with(|| {
+            of_a.sort_unstable_by(|x, y| y.total_cmp(x));
+            of_b.sort_unstable_by(|x, y| y.total_cmp(x));
+            let pairs = of_a.iter().zip(of_b.iter());
+            let mut orders = pairs.map(|(x, y)| x.total_cmp(y));
+            orders.find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+        })
     }
 
     /// The larger of two by [`Self::compare`].

@@ -13,6 +13,14 @@ use super::{
 };
 use crate::why::Why;
 
+/// Limits of a round, by partition.
+#[derive(Default)]
+struct AmLimits {
+    of_queue: BTreeMap<LabelIdx, Resource>,
+    /// Hadoop computes it once per round, with the first user's weight.
+    of_user: BTreeMap<LabelIdx, Resource>,
+}
+
 impl Sched {
     /// Lets waiting ApplicationMasters of `queue` start where the limits allow, in order; one that
     /// must wait is passed over (`AbstractLeafQueue.activateApplications`).
@@ -28,22 +36,16 @@ impl Sched {
             .values()
             .copied()
             .collect();
-        // Hadoop computes it once per round and partition, with the first user's weight
-        let mut user_limits: BTreeMap<LabelIdx, Resource> = BTreeMap::new();
+        let mut limits = AmLimits::default();
         for app in waiting {
-            if self.must_wait(queue, app, &mut user_limits).is_none() {
+            if self.must_wait(queue, app, &mut limits).is_none() {
                 self.start(queue, app);
             }
         }
     }
 
     /// Why an ApplicationMaster must wait. The first of a queue never does.
-    fn must_wait(
-        &self,
-        queue: QueueIdx,
-        app: AppIdx,
-        user_limits: &mut BTreeMap<LabelIdx, Resource>,
-    ) -> Option<Why> {
+    fn must_wait(&self, queue: QueueIdx, app: AppIdx, limits: &mut AmLimits) -> Option<Why> {
         let a = self.app(app)?;
         let calc = self.conf.calculator;
         let (size, label) = (a.am.size, a.am.label);
@@ -56,7 +58,8 @@ impl Sched {
         if first {
             return None;
         }
-        let limit = self.am_limit(queue, label);
+        let of_queue = limits.of_queue.entry(label);
+        let limit = *of_queue.or_insert_with(|| self.am_limit(queue, label));
         let path = || q.path.clone();
         if !calc.fits(used.plus(size), limit) {
             return Some(Why::AmLimit {
@@ -66,7 +69,8 @@ impl Sched {
                 of_user: false,
             });
         }
-        let limit = *user_limits
+        let limit = *limits
+            .of_user
             .entry(label)
             .or_insert_with(|| self.user_am_limit(queue, label, Some(a.user)));
         let used = q
@@ -88,7 +92,7 @@ impl Sched {
         if self.cluster_total().is_zero() {
             return Some(Why::NoNodes);
         }
-        self.must_wait(a.queue, app, &mut BTreeMap::new())
+        self.must_wait(a.queue, app, &mut AmLimits::default())
     }
 
     fn start(&mut self, queue: QueueIdx, app: AppIdx) {
@@ -107,7 +111,7 @@ impl Sched {
         self.settle_user(queue, user);
         self.touch_app(app);
         self.reorder(app);
-        self.leaf_changed(queue);
+        self.stir();
     }
 
     /// An application leaves the table that it is in, with what its ApplicationMaster counted.
@@ -138,7 +142,7 @@ impl Sched {
             }
         }
         self.settle_user(queue, user);
-        self.leaf_changed(queue);
+        self.stir();
     }
 
     /// An ApplicationMaster's node changed its partition: what it counts goes along.

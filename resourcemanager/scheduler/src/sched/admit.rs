@@ -194,9 +194,8 @@ impl Sched {
         for ask in asks {
             a.asks.update(now, ask);
         }
-        let queue = a.queue;
         self.count_demand(app);
-        self.leaf_changed(queue);
+        self.stir();
     }
 
     /// Changes the hosts and racks that an application avoids.
@@ -209,7 +208,7 @@ impl Sched {
         }
         a.asks.retry();
         self.touch_app(app);
-        self.stirred = true;
+        self.stir();
     }
 
     /// Replaces the hosts that the application's next ApplicationMaster avoids.
@@ -218,7 +217,7 @@ impl Sched {
             a.am_blacklist = hosts.iter().cloned().collect();
             a.asks.retry();
             self.touch_app(app);
-            self.stirred = true;
+            self.stir();
         }
     }
 
@@ -245,7 +244,7 @@ impl Sched {
             self.count_runnable(queue, app, false);
             self.run_next(queue, user);
         }
-        self.grown();
+        self.stir();
         self.activate(queue);
     }
 

@@ -96,8 +96,6 @@ pub(super) struct KeyAsks {
     pub held_all: bool,
     /// When a wait for something closer ends, while there is one.
     pub wakes_at: Option<Millis>,
-    /// Change number of the scheduler when it last found no place; 0 for not tried.
-    pub failed_at: u64,
 }
 
 impl KeyAsks {
@@ -153,7 +151,6 @@ impl KeyAsks {
         if level == Locality::Node {
             self.fits_wider_since = None;
         }
-        self.failed_at = 0;
         self.held_all = false;
         self.wakes_at = None;
     }
@@ -239,7 +236,6 @@ impl Asks {
             class: Noted::default(),
             held_all: false,
             wakes_at: None,
-            failed_at: 0,
         });
         let before = entry.count();
         let place = PlaceAsk {
@@ -258,7 +254,6 @@ impl Asks {
         if entry.count() > before {
             entry.asked_at = now;
         }
-        entry.failed_at = 0;
         entry.held_all = false;
         if entry.any.is_none() && entry.places.is_empty() {
             self.keys.remove(&ask.key);
@@ -284,7 +279,6 @@ impl Asks {
     /// Tries every key again, whatever was found before.
     pub fn retry(&mut self) {
         for asks in self.keys.values_mut() {
-            asks.failed_at = 0;
             asks.held_all = false;
         }
     }

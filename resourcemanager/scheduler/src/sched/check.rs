@@ -11,7 +11,7 @@ use super::{
     app::{App, Turn},
     container::Container,
     ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx, UserIdx},
-    label::PerLabel,
+    label::{Offer, PerLabel},
 };
 
 /// What containers and applications add up to.
@@ -170,7 +170,8 @@ impl Sched {
     }
 
     fn check_nodes(&self, sums: &Sums) -> Result<(), String> {
-        let mut totals = vec![(Resource::ZERO, 0); self.labels.len()];
+        let mut sums_of = vec![Offer::default(); self.labels.len()];
+        let mut largest = Resource::ZERO;
         for (idx, n) in self.nodes.iter() {
             let held = sums.nodes.get(&idx).copied().unwrap_or_default();
             same(|| format!("node {}", n.host), (n.used, n.containers), held)?;
@@ -179,19 +180,24 @@ impl Sched {
                 return Err(format!("node {} keeps a reservation that is gone", n.host));
             }
             if n.usable {
-                let (total, count) = totals[n.label.at()];
-                totals[n.label.at()] = (total.plus(n.total), count + 1);
+                sums_of[n.label.at()].add(n.offer());
+                largest = largest.max(n.total);
             }
         }
         for (idx, label) in self.labels.iter() {
-            let kept = (label.total, label.nodes);
-            same(
-                || format!("partition '{}'", label.name),
-                kept,
-                totals[idx.at()],
-            )?;
+            let what = || format!("partition '{}'", label.name);
+            same(what, label.offered, sums_of[idx.at()])?;
         }
-        Ok(())
+        let kept = (self.nodes.usable, self.nodes.count);
+        let found = (self.nodes.usable().count(), self.nodes.iter().count());
+        same(|| "nodes".to_owned(), kept, found)?;
+        same(|| "largest node".to_owned(), self.nodes.largest(), largest)?;
+        let reserved = self.nodes.iter().filter_map(|(_, n)| n.reserved);
+        let what = || "reservations".to_owned();
+        same(what, self.nodes.reservations().count(), reserved.count())?;
+        let killable = self.nodes.iter().filter(|(_, n)| !n.killable.is_empty());
+        let what = || "nodes with killable containers".to_owned();
+        same(what, self.nodes.killable().count(), killable.count())
     }
 
     fn check_queues(&self, sums: &Sums) -> Result<(), String> {

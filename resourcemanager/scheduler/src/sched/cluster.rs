@@ -18,29 +18,54 @@ use crate::{
 };
 
 impl Sched {
-    /// Computes every share and limit again and lets waiting applications start
-    /// (`updateClusterResource`).
+    /// Queues came or went, or partitions: everything is computed and tried again.
     pub(super) fn cluster_changed(&mut self) {
+        self.layout_changed(true);
+    }
+
+    /// [`Self::cluster_changed`]; with `queues` false, queues have other settings at most.
+    pub(super) fn layout_changed(&mut self, queues: bool) {
+        let labels = self.labels.len();
+        self.lay_out_labels();
+        let partitions = self.labels.len() != labels;
+        if queues || partitions {
+            self.forget_places(partitions);
+        }
+        self.totals_changed();
+    }
+
+    /// Nodes changed: computes every share and limit again and lets waiting applications start
+    /// (`updateClusterResource`).
+    pub(super) fn totals_changed(&mut self) {
         self.share_out();
-        self.hand_limits_down(ROOT, self.cluster_total());
-        let order = self.tree.in_order();
-        for queue in order {
+        let paced = !self.is_event_driven();
+        if paced {
+            self.hand_limits_down(ROOT, self.cluster_total());
+        }
+        for queue in self.tree.in_order() {
             if self.tree.get(queue).is_parent() {
                 continue;
             }
             self.settle_ratios(queue);
-            let leaf = &mut self.tree.get_mut(queue).leaf;
-            leaf.current_limit = leaf.headroom_limit;
-            let active: Vec<_> = leaf.active.values().copied().collect();
-            for app in active {
-                if let Some(a) = self.app_mut(app) {
-                    a.considered = true;
-                }
+            if paced {
+                self.consider_all(queue);
             }
             self.activate(queue);
         }
-        self.try_all_again();
-        self.grown();
+        self.limits_changed();
+        self.stir();
+    }
+
+    /// What headroom is made of in heartbeat pacing, as of this change.
+    fn consider_all(&mut self, queue: QueueIdx) {
+        let leaf = &mut self.tree.get_mut(queue).leaf;
+        leaf.current_limit = leaf.headroom_limit;
+        let active: Vec<_> = leaf.active.values().copied().collect();
+        for app in active {
+            if let Some(a) = self.app_mut(app) {
+                a.considered = true;
+            }
+        }
     }
 
     /// Leaves remember what the tree leaves to them in the default partition.
@@ -75,6 +100,7 @@ impl Sched {
                 other.join(",")
             ));
         }
+        self.forget_places(true);
         for (name, exclusive) in labels {
             let Some(idx) = self.labels.intern(name) else {
                 return refuse(format!(
@@ -133,7 +159,7 @@ impl Sched {
             }
             self.labels.get_mut(label).known = false;
         }
-        self.nodes_changed();
+        self.cluster_changed();
         Ok(())
     }
 
@@ -156,8 +182,8 @@ impl Sched {
         let figures = known.map(|(_, l)| LabelFigures {
             name: l.name.clone(),
             exclusive: l.exclusive,
-            total: l.total,
-            nodes: l.nodes,
+            total: l.offered.total,
+            nodes: l.offered.nodes,
         });
         figures.collect()
     }
@@ -172,7 +198,7 @@ impl Sched {
             self.unreserve(reserved);
         }
         self.relabel(node, label);
-        self.nodes_changed();
+        self.totals_changed();
     }
 
     /// The partition of a node.

@@ -9,6 +9,7 @@ use super::{
     ask::AskKey,
     container::Container,
     ids::{AppIdx, ContainerIdx, LabelIdx, NodeIdx, QueueIdx, UserIdx},
+    node::Node,
 };
 
 /// What one change adds to the accounts; negative figures take away.
@@ -70,7 +71,7 @@ impl Sched {
         };
         self.on_node(node, resource, 1);
         self.in_queues(queue, user, app, label, delta);
-        self.leaf_changed(queue);
+        self.stir();
         Some(idx)
     }
 
@@ -98,8 +99,7 @@ impl Sched {
             previous: None,
             next: None,
         });
-        self.nodes.get_mut(node)?.reserved = Some(idx);
-        self.touch_node(node);
+        self.change_node(node, |n| n.reserved = Some(idx));
         self.reservations.made(node, app, resource);
         let a = self.app_mut(app)?;
         a.reservations.entry(key).or_default().insert(node, idx);
@@ -109,7 +109,7 @@ impl Sched {
             ..Delta::default()
         };
         self.in_queues(queue, user, app, label, delta);
-        self.leaf_changed(queue);
+        self.stir();
         Some(idx)
     }
 
@@ -124,12 +124,11 @@ impl Sched {
         let Some((queue, user)) = self.place_of(c.app) else {
             return false;
         };
-        let mut label = LabelIdx::DEFAULT;
-        if let Some(node) = self.nodes.get_mut(c.node) {
-            label = node.label;
-            node.reserved = node.reserved.filter(|r| *r != reservation);
-        }
-        self.touch_node(c.node);
+        let dropped = self.change_node(c.node, |n| {
+            n.reserved = n.reserved.filter(|r| *r != reservation);
+            n.label
+        });
+        let label = dropped.unwrap_or_default();
         if let Some(a) = self.app_mut(c.app) {
             if let Some(of_key) = a.reservations.get_mut(&c.key) {
                 of_key.remove(&c.node);
@@ -155,7 +154,7 @@ impl Sched {
         self.in_queues(queue, user, c.app, label, delta.negated());
         // its ask may hold room again
         self.touch_app(c.app);
-        self.grown();
+        self.stir();
         self.activate(queue);
         true
     }
@@ -169,13 +168,14 @@ impl Sched {
         let Some(c) = self.unlink(container) else {
             return false;
         };
-        let mut label = LabelIdx::DEFAULT;
-        if let Some(node) = self.nodes.get_mut(c.node) {
-            label = node.label;
-            node.killable.retain(|k| *k != container);
-        }
         self.monitor.forget(c.number);
+        let killable = |n: &Node| n.killable.contains(&container);
+        if self.nodes.get(c.node).is_some_and(killable) {
+            self.change_node(c.node, |n| n.killable.retain(|k| *k != container));
+        }
         self.on_node(c.node, Resource::ZERO.minus(c.resource), -1);
+        let node = self.nodes.get(c.node);
+        let label = node.map_or(LabelIdx::DEFAULT, |n| n.label);
         if let Some((queue, user)) = self.place_of(c.app) {
             let delta = Delta {
                 live: c.resource,
@@ -187,7 +187,7 @@ impl Sched {
             if self.mutant == Some(super::Mutant::DoubleRelease) {
                 self.in_queues(queue, user, c.app, label, delta.negated());
             }
-            self.grown();
+            self.stir();
             self.activate(queue);
         }
         true
@@ -210,17 +210,14 @@ impl Sched {
             ..Delta::default()
         };
         self.in_queues(queue, user, app, label, delta);
-        self.grown();
+        self.stir();
         true
     }
 
     /// Moves what a node's containers and reservation hold from one partition to another.
     pub(super) fn relabel(&mut self, node: NodeIdx, to: LabelIdx) {
-        let Some(from) = self
-            .nodes
-            .get_mut(node)
-            .map(|n| std::mem::replace(&mut n.label, to))
-        else {
+        let change = |n: &mut Node| std::mem::replace(&mut n.label, to);
+        let Some(from) = self.change_node(node, change) else {
             return;
         };
         let held: Vec<Container> = self
@@ -287,18 +284,16 @@ impl Sched {
     }
 
     fn on_node(&mut self, node: NodeIdx, by: Resource, count: i64) {
-        let Some(n) = self.nodes.get_mut(node) else {
-            return;
-        };
-        n.used = n.used.plus(by);
-        n.containers = counted(n.containers, count);
-        // a device comes back only when its ledger says so, not with the account
-        if let Some((lane, room)) = &mut n.gpu_room
-            && by.0[*lane] > 0
-        {
-            *room -= by.0[*lane];
-        }
-        self.touch_node(node);
+        self.change_node(node, |n| {
+            n.used = n.used.plus(by);
+            n.containers = counted(n.containers, count);
+            // a device comes back only when its ledger says so, not with the account
+            if let Some((lane, room)) = &mut n.gpu_room
+                && by.0[*lane] > 0
+            {
+                *room -= by.0[*lane];
+            }
+        });
     }
 
     fn in_queues(

@@ -36,15 +36,19 @@ impl Sched {
                 "Could not auto-create queue {path} parent queue does not exist."
             ));
         };
-        let mut next = self.clone();
-        let mut parent = first;
+        // making queues changes nothing but the tree
+        let before = self.tree.clone();
+        let mut made = Ok(first);
         for (at, step) in missing.iter().enumerate() {
             let is_leaf = at + 1 == missing.len();
-            parent = next.create_child(now, parent, step, is_leaf)?;
+            made = made.and_then(|parent| self.create_child(now, parent, step, is_leaf));
         }
-        next.cluster_changed();
-        *self = next;
-        Ok(parent)
+        if made.is_ok() {
+            self.cluster_changed();
+        } else {
+            self.tree = before;
+        }
+        made
     }
 
     /// The first existing parent, and the paths below it that must be made, the leaf last.

@@ -20,10 +20,37 @@ pub(super) struct Label {
     pub exclusive: bool,
     /// The administrator added it to the cluster.
     pub known: bool,
-    /// Offered by its usable nodes.
+    /// What its usable nodes add up to.
+    pub offered: Offer,
+}
+
+/// What usable nodes add up to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub(super) struct Offer {
+    /// Offered.
     pub total: Resource,
-    /// Its usable nodes.
+    /// Nodes.
     pub nodes: u32,
+    /// Nodes that sent a list of devices.
+    pub listed: u32,
+    /// Free devices of those, in the GPU lane's amount.
+    pub idle_gpus: i64,
+}
+
+impl Offer {
+    pub fn add(&mut self, other: Self) {
+        self.total = self.total.plus(other.total);
+        self.nodes += other.nodes;
+        self.listed += other.listed;
+        self.idle_gpus = self.idle_gpus.saturating_add(other.idle_gpus);
+    }
+
+    pub fn take(&mut self, other: Self) {
+        self.total = self.total.minus(other.total);
+        self.nodes = self.nodes.saturating_sub(other.nodes);
+        self.listed = self.listed.saturating_sub(other.listed);
+        self.idle_gpus = self.idle_gpus.saturating_sub(other.idle_gpus);
+    }
 }
 
 /// All partitions ever named; index 0 is the default one.
@@ -39,8 +66,7 @@ impl Default for Labels {
                 name: Arc::from(""),
                 exclusive: true,
                 known: true,
-                total: Resource::ZERO,
-                nodes: 0,
+                offered: Offer::default(),
             }],
         }
     }
@@ -79,22 +105,21 @@ impl Labels {
             name: Arc::from(name),
             exclusive: true,
             known: false,
-            total: Resource::ZERO,
-            nodes: 0,
+            offered: Offer::default(),
         });
         Some(LabelIdx(idx))
     }
 
     /// Offered by the usable nodes of `label`.
     pub fn total(&self, label: LabelIdx) -> Resource {
-        self.get(label).total
+        self.get(label).offered.total
     }
 
     /// Offered by all usable nodes.
     pub fn cluster(&self) -> Resource {
         self.table
             .iter()
-            .fold(Resource::ZERO, |sum, l| sum.plus(l.total))
+            .fold(Resource::ZERO, |sum, l| sum.plus(l.offered.total))
     }
 }
 

@@ -199,8 +199,9 @@ impl Sched {
         let free = partition.minus(self.tree.get(super::tree::ROOT).usage(label).used);
         let room = calc.min(free, room, partition, types);
         // whole devices that are idle: a sum over nodes promises none (gpu headroom)
-        match self.nodes.idle_gpus(label) {
-            Some((lane, idle)) => room.with(lane, room.0[lane].min(idle)),
+        let offered = self.labels.get(label).offered;
+        match types.gpu_lane().filter(|_| offered.listed > 0) {
+            Some(lane) => room.with(lane, room.0[lane].min(offered.idle_gpus)),
             None => room,
         }
     }

@@ -53,7 +53,7 @@ pub use report::{
     AppFigures, AppUsage, ContainerFigures, EntryBytes, LabelFigures, NodeFigures, QueueFigures,
     QueueUsage, UserFigures,
 };
-pub use show::{AppShare, AskShown, ContainerCounts, UserShare, UserShown};
+pub use show::{AppShare, AskShown, ContainerCounts, Reservations, UserShare, UserShown};
 pub use submission::denied;
 pub use validate::RawAsk;
 
@@ -82,10 +82,6 @@ pub struct Sched {
     submitted: u64,
     /// Time of the call in progress.
     now: Millis,
-    /// Number of the last change; failures remember it.
-    change: u64,
-    /// Change number when room, a limit or a total last grew.
-    grown_at: u64,
     /// What the last sharing out found odd, by position in tree order.
     warnings: Vec<Warning>,
     /// Something may be placeable that was not tried yet.
@@ -96,6 +92,8 @@ pub struct Sched {
     told: Vec<Told>,
     /// What event-driven assignment remembers.
     event: event::Event,
+    /// Reservations made since the start.
+    reservations: Reservations,
     /// Active users that a case says a leaf has.
     #[cfg(feature = "stubs")]
     #[serde(skip)]
@@ -229,18 +227,8 @@ impl Sched {
         idx
     }
 
-    /// Room, a limit or a total grew: everything may be tried again.
-    fn grown(&mut self) {
-        self.change += 1;
-        self.grown_at = self.change;
-        self.stirred = true;
-    }
-
-    /// Demand or use in `queue` changed: its user limits may have moved.
-    fn leaf_changed(&mut self, queue: QueueIdx) {
-        self.change += 1;
-        let change = self.change;
-        self.tree.get_mut(queue).leaf.changed_at = change;
+    /// Room, a limit, demand or use changed: something may be placeable.
+    fn stir(&mut self) {
         self.stirred = true;
     }
 }

@@ -155,7 +155,7 @@ impl Sched {
 
     /// Containers of an application that lazy preemption may take.
     pub fn killable_containers(&self, app: AppIdx) -> Vec<ContainerIdx> {
-        let killable = self.nodes.iter().flat_map(|(_, n)| &n.killable);
+        let killable = self.nodes.killable().flat_map(|(_, n)| &n.killable);
         killable
             .copied()
             .filter(|idx| self.containers.get(*idx).is_some_and(|c| c.app == app))
@@ -181,7 +181,7 @@ impl Sched {
                 .labels
                 .iter()
                 .map(|(idx, l)| preempt::Partition {
-                    total: l.total,
+                    total: l.offered.total,
                     exclusive: l.exclusive || idx == LabelIdx::DEFAULT,
                 })
                 .collect(),

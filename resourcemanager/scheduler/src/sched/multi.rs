@@ -77,7 +77,7 @@ impl Sched {
         if !self.conf.queues.cluster.lazy_preemption {
             return Resource::ZERO;
         }
-        let of_label = self.nodes.iter().filter(|(_, n)| n.label == label);
+        let of_label = self.nodes.killable().filter(|(_, n)| n.label == label);
         let killable = of_label.flat_map(|(_, n)| &n.killable);
         killable
             .filter_map(|idx| self.containers.get(*idx))
@@ -93,13 +93,12 @@ impl Sched {
         let Some(node) = self.containers.get(container).map(|c| c.node) else {
             return;
         };
-        if let Some(n) = self.nodes.get_mut(node) {
+        self.change_node(node, |n| {
             n.killable.retain(|k| *k != container);
             if killable {
                 n.killable.push(container);
             }
-        }
-        self.touch_node(node);
-        self.grown();
+        });
+        self.stir();
     }
 }

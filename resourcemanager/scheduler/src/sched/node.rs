@@ -2,13 +2,17 @@
 //! May touch: its own arena; the partitions' totals.
 //! Must not: change `used` (only `commit.rs` does).
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use yarn_types::{MILLI, Resource};
 
 use super::{
     Sched,
     ids::{ContainerIdx, LabelIdx, NodeIdx},
+    label::Offer,
 };
 
 /// A node.
@@ -39,6 +43,20 @@ impl Node {
         }
         free
     }
+
+    /// What it counts for in its partition.
+    pub fn offer(&self) -> Offer {
+        if !self.usable {
+            return Offer::default();
+        }
+        let idle = self.gpu_room.map(|(lane, _)| self.free().0[lane].max(0));
+        Offer {
+            total: self.total,
+            nodes: 1,
+            listed: u32::from(idle.is_some()),
+            idle_gpus: idle.unwrap_or(0),
+        }
+    }
 }
 
 /// All nodes.
@@ -51,6 +69,12 @@ pub(super) struct Nodes {
     pub count: usize,
     /// Order that multi-node placement looks at nodes in, by partition; made by `resort_nodes`.
     pub sorted: BTreeMap<LabelIdx, Vec<NodeIdx>>,
+    /// Nodes with a reservation.
+    reserved: BTreeSet<NodeIdx>,
+    /// Nodes with containers that may be taken when their place is needed.
+    killable: BTreeSet<NodeIdx>,
+    /// How many usable nodes offer the same.
+    sizes: BTreeMap<Resource, u32>,
     /// The maximum allocation follows the largest node.
     pub dynamic_maximum: bool,
 }
@@ -60,7 +84,7 @@ impl Nodes {
         self.slots.get(idx.at())?.as_ref()
     }
 
-    pub fn get_mut(&mut self, idx: NodeIdx) -> Option<&mut Node> {
+    fn get_mut(&mut self, idx: NodeIdx) -> Option<&mut Node> {
         self.slots.get_mut(idx.at())?.as_mut()
     }
 
@@ -77,18 +101,50 @@ impl Nodes {
 
     /// The largest amount that one usable node offers, lane by lane.
     pub fn largest(&self) -> Resource {
-        self.usable()
-            .fold(Resource::ZERO, |max, (_, n)| max.max(n.total))
+        let sizes = self.sizes.keys();
+        sizes.fold(Resource::ZERO, |max, size| max.max(*size))
     }
 
-    /// Lane and amount of the free devices of usable nodes of `label`, where any has a list.
-    pub fn idle_gpus(&self, label: LabelIdx) -> Option<(usize, i64)> {
-        let of_label = self.usable().filter(|(_, n)| n.label == label);
-        let rooms = of_label.filter_map(|(_, n)| {
-            let lane = n.gpu_room?.0;
-            Some((lane, n.free().0[lane].max(0)))
+    /// The reservations on nodes.
+    pub fn reservations(&self) -> impl Iterator<Item = ContainerIdx> {
+        self.reserved
+            .iter()
+            .filter_map(|idx| self.get(*idx)?.reserved)
+    }
+
+    /// Nodes with containers that may be taken when their place is needed.
+    pub fn killable(&self) -> impl Iterator<Item = (NodeIdx, &Node)> {
+        let nodes = self.killable.iter();
+        nodes.filter_map(|idx| Some((*idx, self.get(*idx)?)))
+    }
+
+    /// Notes whether a node has a reservation and containers that may be taken.
+    fn note(&mut self, idx: NodeIdx) {
+        let n = self.slots.get(idx.at()).and_then(Option::as_ref);
+        let (reserved, killable) = n.map_or((false, false), |n| {
+            (n.reserved.is_some(), !n.killable.is_empty())
         });
-        rooms.reduce(|(lane, sum), (_, room)| (lane, sum.saturating_add(room)))
+        for (set, is_in) in [
+            (&mut self.reserved, reserved),
+            (&mut self.killable, killable),
+        ] {
+            if is_in {
+                set.insert(idx);
+            } else {
+                set.remove(&idx);
+            }
+        }
+    }
+
+    fn count_size(&mut self, total: Resource, up: bool) {
+        if up {
+            *self.sizes.entry(total).or_insert(0) += 1;
+        } else if let Some(count) = self.sizes.get_mut(&total) {
+            *count -= 1;
+            if *count == 0 {
+                self.sizes.remove(&total);
+            }
+        }
     }
 }
 
@@ -114,7 +170,7 @@ impl Sched {
         for (node, host, rack, total, label) in nodes {
             self.put_node(node, host, rack, total, label);
         }
-        self.nodes_changed();
+        self.totals_changed();
     }
 
     fn put_node(
@@ -125,10 +181,12 @@ impl Sched {
         total: Resource,
         label: LabelIdx,
     ) {
+        self.take_node(node);
         let slots = &mut self.nodes.slots;
         if slots.len() <= node.at() {
             slots.resize(node.at() + 1, None);
         }
+        self.nodes.count += 1;
         slots[node.at()] = Some(Node {
             host,
             rack,
@@ -136,38 +194,79 @@ impl Sched {
             total,
             used: Resource::ZERO,
             containers: 0,
-            usable: true,
+            usable: false,
             reserved: None,
             killable: Vec::new(),
             gpu_room: None,
         });
+        self.change_node(node, |n| n.usable = true);
+    }
+
+    /// Takes a node out of the arena and the sums.
+    fn take_node(&mut self, node: NodeIdx) {
+        self.change_node(node, |n| {
+            n.usable = false;
+            n.killable.clear();
+        });
+        if let Some(slot) = self.nodes.slots.get_mut(node.at())
+            && slot.take().is_some()
+        {
+            self.nodes.count -= 1;
+        }
+    }
+
+    /// Changes a node; what is summed up over nodes follows, and it is looked at again.
+    pub(super) fn change_node<T>(
+        &mut self,
+        node: NodeIdx,
+        change: impl FnOnce(&mut Node) -> T,
+    ) -> Option<T> {
+        let n = self.nodes.get_mut(node)?;
+        let (from, before) = (n.label, n.offer());
+        let out = change(n);
+        let (to, after) = (n.label, n.offer());
+        self.nodes.note(node);
+        if from != to || before != after {
+            self.labels.get_mut(from).offered.take(before);
+            self.labels.get_mut(to).offered.add(after);
+        }
+        if (before.nodes, before.total) != (after.nodes, after.total) {
+            for (of, up) in [(before, false), (after, true)] {
+                if of.nodes > 0 {
+                    self.nodes.count_size(of.total, up);
+                }
+            }
+            self.nodes.usable = self.nodes.usable + after.nodes as usize - before.nodes as usize;
+        }
+        self.touch_node(node);
+        Some(out)
     }
 
     /// What a node offers changed.
     pub fn set_total(&mut self, node: NodeIdx, total: Resource) {
-        if let Some(n) = self.nodes.get_mut(node) {
-            n.total = total;
-            self.nodes_changed();
+        let set = |n: &mut Node| std::mem::replace(&mut n.total, total) != total;
+        if self.change_node(node, set) == Some(true) {
+            self.totals_changed();
         }
     }
 
     /// Whether a node may get new containers.
     pub fn set_usable(&mut self, node: NodeIdx, usable: bool) {
-        if let Some(n) = self.nodes.get_mut(node) {
-            n.usable = usable;
+        let set = |n: &mut Node| std::mem::replace(&mut n.usable, usable) != usable;
+        if self.change_node(node, set) == Some(true) {
             if !usable {
                 self.drop_reservation_on(node);
             }
-            self.nodes_changed();
+            self.totals_changed();
         }
     }
 
     /// A node leaves; its containers were released before.
     pub fn remove_node(&mut self, node: NodeIdx) {
         self.drop_reservation_on(node);
-        if let Some(slot) = self.nodes.slots.get_mut(node.at()) {
-            *slot = None;
-            self.nodes_changed();
+        if self.nodes.get(node).is_some() {
+            self.take_node(node);
+            self.totals_changed();
         }
     }
 
@@ -185,23 +284,23 @@ impl Sched {
         let amount = i64::try_from(devices)
             .unwrap_or(i64::MAX)
             .saturating_mul(MILLI);
-        let Some(n) = self.nodes.get_mut(node) else {
+        let room = Some((lane, amount));
+        let before = self.nodes.get(node).map(|n| n.gpu_room);
+        if before.is_none_or(|before| before == room) {
             return;
-        };
-        let before = n.gpu_room.replace((lane, amount));
-        self.touch_node(node);
-        if before.is_none_or(|(_, room)| room < amount) {
-            self.grown();
+        }
+        self.change_node(node, |n| n.gpu_room = room);
+        if before.flatten().is_none_or(|(_, room)| room < amount) {
+            self.stir();
         }
     }
 
     /// A node's sum of GPUs alone counts (again): it has no list of devices.
     pub fn forget_devices(&mut self, node: NodeIdx) {
-        if let Some(n) = self.nodes.get_mut(node)
-            && n.gpu_room.take().is_some()
-        {
-            self.touch_node(node);
-            self.grown();
+        let had = |n: &Node| n.gpu_room.is_some();
+        if self.nodes.get(node).is_some_and(had) {
+            self.change_node(node, |n| n.gpu_room = None);
+            self.stir();
         }
     }
 
@@ -252,21 +351,5 @@ impl Sched {
         } else {
             configured.min(self.nodes.largest())
         }
-    }
-
-    /// The partitions' totals are summed up again and everything that hangs on them follows.
-    pub(super) fn nodes_changed(&mut self) {
-        for idx in 0..self.labels.len() {
-            let label = LabelIdx(u8::try_from(idx).unwrap_or(u8::MAX));
-            let of_label = self.nodes.usable().filter(|(_, n)| n.label == label);
-            let (total, nodes) = of_label.fold((Resource::ZERO, 0), |(sum, count), (_, n)| {
-                (sum.plus(n.total), count + 1)
-            });
-            let entry = self.labels.get_mut(label);
-            (entry.total, entry.nodes) = (total, nodes);
-        }
-        self.nodes.usable = self.nodes.usable().count();
-        self.nodes.count = self.nodes.iter().count();
-        self.cluster_changed();
     }
 }

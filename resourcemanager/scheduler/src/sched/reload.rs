@@ -42,13 +42,12 @@ impl Sched {
             user_runnable: BTreeMap::new(),
             submitted: 0,
             now: Millis::default(),
-            change: 1,
-            grown_at: 1,
             stirred: false,
             warnings: Vec::new(),
             monitor: Monitor::default(),
             told: Vec::new(),
             event: super::event::Event::default(),
+            reservations: super::Reservations::default(),
             #[cfg(feature = "stubs")]
             stub_active_users: BTreeMap::new(),
             #[cfg(feature = "mutants")]
@@ -102,7 +101,7 @@ impl Sched {
             self.settle_weights(idx);
             self.reorder_all(idx);
         }
-        self.cluster_changed();
+        self.layout_changed(!self.tree.is_laid_out_as(&before));
         self.run_all_that_may();
         Ok(())
     }

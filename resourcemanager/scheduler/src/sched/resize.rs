@@ -106,9 +106,8 @@ impl Sched {
         self.drop_reservations_of(app, key);
         let Some(a) = self.app_mut(app) else { return };
         a.asks.remove(key);
-        let queue = a.queue;
         self.count_demand(app);
-        self.leaf_changed(queue);
+        self.stir();
     }
 
     fn drop_reservations_of(&mut self, app: AppIdx, key: AskKey) {
@@ -194,7 +193,7 @@ impl Sched {
             self.join(app, to, turn);
         }
         self.settle_state(from);
-        self.grown();
+        self.stir();
         self.activate(from);
         self.activate(to);
         Ok(())
@@ -284,7 +283,7 @@ impl Sched {
             a.priority = priority;
         }
         self.reorder(app);
-        self.stirred = true;
+        self.stir();
         priority
     }
 }

@@ -12,7 +12,6 @@ use crate::capacity::{self, Partitions, QueueCaps, Warning, WarningKind};
 impl Sched {
     /// Computes the shares again.
     pub(super) fn share_out(&mut self) {
-        self.lay_out_labels();
         let (order, outcome) = self.compute_shares();
         for (queue, shares) in order.iter().zip(outcome.shares) {
             self.tree.get_mut(*queue).shares = shares;
@@ -39,7 +38,7 @@ impl Sched {
             })
             .collect();
         let names: Vec<&str> = self.labels.iter().map(|(_, l)| &*l.name).collect();
-        let totals: Vec<Resource> = self.labels.iter().map(|(_, l)| l.total).collect();
+        let totals: Vec<Resource> = self.labels.iter().map(|(_, l)| l.offered.total).collect();
         let outcome = capacity::compute(
             &caps,
             self.conf.queues.cluster.legacy_mode,
@@ -64,7 +63,7 @@ impl Sched {
     }
 
     /// The queues' settings by label follow the order of the partitions.
-    fn lay_out_labels(&mut self) {
+    pub(super) fn lay_out_labels(&mut self) {
         for queue in &self.conf.queues.queues {
             for label in &queue.labels {
                 // beyond the most partitions there can be, a label has no nodes

@@ -74,8 +74,6 @@ pub(super) struct Leaf {
     pub headroom_limit: Resource,
     /// What AM limits and headroom were last told of it (`queueResourceLimitsInfo`).
     pub current_limit: Resource,
-    /// Change number of the last grant or change of demand here.
-    pub changed_at: u64,
 }
 
 impl Queue {
@@ -169,6 +167,18 @@ impl Tree {
             stack.extend(self.get(idx).children.iter().rev());
         }
         out
+    }
+
+    /// The same queues are in the same places, with other settings at most.
+    pub fn is_laid_out_as(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Queue, &Queue)| {
+            a.live == b.live
+                && a.parent == b.parent
+                && a.children == b.children
+                && a.is_parent() == b.is_parent()
+        };
+        let pairs = self.queues.iter().zip(&other.queues);
+        self.queues.len() == other.queues.len() && pairs.into_iter().all(same)
     }
 
     /// Puts a queue into a free slot, below its parent; `None` when there are too many.

@@ -80,9 +80,9 @@ fn slot(ratios: &mut Vec<f32>, label: LabelIdx) -> &mut f32 {
 impl Sched {
     /// The user's entry in `queue`, made when new.
     pub(super) fn leaf_user(&mut self, queue: QueueIdx, user: UserIdx) -> &mut LeafUser {
-        let name = self.users.get(user.at()).cloned().unwrap_or_default();
-        let q = self.tree.get_mut(queue);
-        if !q.leaf.users.contains_key(&user) {
+        if !self.tree.get(queue).leaf.users.contains_key(&user) {
+            let name = self.users.get(user.at()).cloned().unwrap_or_default();
+            let q = self.tree.get_mut(queue);
             let weight = q.conf.user_weight(&name);
             q.leaf.users.insert(
                 user,
@@ -146,7 +146,7 @@ impl Sched {
             }
         }
         self.weigh_users(queue);
-        self.leaf_changed(queue);
+        self.stir();
     }
 
     /// Changes what a user holds in a leaf by `r` (negative to give back).

@@ -20,10 +20,12 @@ impl Sched {
     }
 
     /// Commits one proposal, unless a limit speaks against it after all.
-    pub(in crate::sched) fn submit_proposal(&mut self, p: &Proposal) -> bool {
-        if !self.accepts(p) {
-            return false;
-        }
+    fn submit_proposal(&mut self, p: &Proposal) -> bool {
+        self.accepts(p) && self.carry_out(p)
+    }
+
+    /// Commits a proposal that was tested just now.
+    pub(in crate::sched) fn carry_out(&mut self, p: &Proposal) -> bool {
         if p.reserve && p.from.is_some() {
             if let Some(a) = self.app_mut(p.app) {
                 let n = &mut a.asks.opportunities_mut(p.key).re_reservations;

@@ -81,6 +81,20 @@ impl Classes {
         self.all.len() >= ASK_CLASSES_MAX
     }
 
+    /// Some ask of `label` may be of a size that `fits`: a class's, or one beyond the classes.
+    pub fn any_of(&self, label: LabelIdx, fits: impl Fn(Resource) -> bool) -> bool {
+        let mut of_label = self.all.iter().filter(|c| c.label == label);
+        self.is_full() || of_label.any(|c| fits(c.size))
+    }
+
+    /// The nodes were laid out anew: some may have room again.
+    pub fn wake_all(&mut self) {
+        while let Some(class) = self.asleep.pop() {
+            self.all[usize::from(class)].asleep = false;
+            self.count(class, true);
+        }
+    }
+
     pub fn is_asleep(&self, class: u16) -> bool {
         self.all.get(usize::from(class)).is_some_and(|c| c.asleep)
     }

@@ -10,16 +10,14 @@ pub(super) trait Rank: Copy {
 }
 
 /// Something that takes part.
-#[derive(Clone, Copy, Debug)]
-struct Seat<K> {
-    key: K,
-    owner: u32,
-    /// Kinds of asks that it has; 0 for a seat that takes no part.
-    kinds: u64,
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Seat<K> {
+    pub key: K,
+    pub owner: u32,
+    /// Kinds of asks that it has, never none.
+    pub kinds: u64,
     /// Bit of its user, 0 where that does not matter.
-    user: u64,
-    /// Seen on the walk in progress.
-    hidden: bool,
+    pub user: u64,
 }
 
 /// The best of a part of the seats, and what is there in all.
@@ -34,6 +32,8 @@ struct Round {
 #[derive(Clone, Debug)]
 pub(super) struct Contest<K> {
     seats: Vec<Option<Seat<K>>>,
+    /// Seen on the walk in progress, by seat.
+    is_hidden: Vec<bool>,
     /// Implicit tree: round 1 is the final, round `n` is between `2n` and `2n + 1`.
     rounds: Vec<Round>,
     /// Number of the last walk, and the seat that it took last.
@@ -57,6 +57,7 @@ impl<K> Default for Contest<K> {
     fn default() -> Self {
         Self {
             seats: Vec::new(),
+            is_hidden: Vec::new(),
             rounds: Vec::new(),
             walk: 0,
             last: None,
@@ -65,40 +66,49 @@ impl<K> Default for Contest<K> {
     }
 }
 
-impl<K: Rank> Contest<K> {
+impl<K: Rank + PartialEq> Contest<K> {
     /// Bytes of one seat.
-    pub const SEAT_BYTES: usize = size_of::<Option<Seat<K>>>() + size_of::<Round>();
+    pub const SEAT_BYTES: usize = size_of::<Option<Seat<K>>>() + size_of::<Round>() + 1;
 
     /// Kinds of asks that anybody here has.
     pub fn kinds(&self) -> u64 {
         self.rounds.get(1).map_or(0, |round| round.kinds)
     }
 
-    /// Sets what is on a seat; the path to the final is replayed.
-    pub fn set(&mut self, seat: u32, owner: u32, key: K, kinds: u64, user: u64) {
+    /// Sets who is on a seat; its way to the final is played again.
+    pub fn set(&mut self, seat: u32, entry: Option<Seat<K>>) {
+        if self.put(seat, entry) {
+            self.replay(seat as usize);
+        }
+    }
+
+    /// Sets who is on a seat without playing; true where that changes something. Then
+    /// [`Self::play_all`] is due.
+    pub fn put(&mut self, seat: u32, entry: Option<Seat<K>>) -> bool {
         let at = seat as usize;
         if at >= self.seats.len() {
-            if kinds == 0 {
-                return;
+            if entry.is_none() {
+                return false;
             }
             self.grow(at + 1);
         }
-        self.seats[at] = (kinds != 0).then_some(Seat {
-            key,
-            owner,
-            kinds,
-            user,
-            hidden: false,
-        });
-        self.replay(at);
+        let is_new = self.seats[at] != entry;
+        self.seats[at] = entry;
+        is_new
     }
 
     /// Makes room for at least `seats` and plays everything again.
     fn grow(&mut self, seats: usize) {
         let size = seats.next_power_of_two().max(4);
         self.seats.resize(size, None);
+        self.is_hidden.resize(size, false);
         self.rounds = vec![Round::default(); size];
-        for at in (1..size).rev() {
+        self.play_all();
+    }
+
+    /// Plays everything again.
+    pub fn play_all(&mut self) {
+        for at in (1..self.seats.len()).rev() {
             self.rounds[at] = self.play(at);
         }
     }
@@ -107,8 +117,12 @@ impl<K: Rank> Contest<K> {
         let mut at = self.seats.len() + seat;
         while at > 1 {
             at /= 2;
-            // the winner's key may have changed, so that rounds are played up to the final
-            self.rounds[at] = self.play(at);
+            let round = self.play(at);
+            // above, nothing changes but where the seat wins, whose key may be another
+            if round == self.rounds[at] && round.winner as usize != seat {
+                return;
+            }
+            self.rounds[at] = round;
         }
     }
 
@@ -133,7 +147,7 @@ impl<K: Rank> Contest<K> {
             return self.rounds[at];
         }
         let seat = at - self.seats.len();
-        let shown = self.seats[seat].filter(|s| !s.hidden);
+        let shown = self.seats[seat].as_ref().filter(|_| !self.is_hidden[seat]);
         shown.map_or_else(Round::default, |s| Round {
             winner: u32::try_from(seat).unwrap_or(u32::MAX),
             kinds: s.kinds,
@@ -143,7 +157,7 @@ impl<K: Rank> Contest<K> {
 
     /// Ties go to the smaller seat.
     fn is_before(&self, a: u32, b: u32) -> bool {
-        match (self.seats[a as usize], self.seats[b as usize]) {
+        match (&self.seats[a as usize], &self.seats[b as usize]) {
             (Some(sa), Some(sb)) => sa.key.before(&sb.key) || (a < b && !sb.key.before(&sa.key)),
             (sa, _) => sa.is_some(),
         }
@@ -164,8 +178,8 @@ impl<K: Rank> Contest<K> {
     }
 
     fn hide(&mut self, seat: u32) {
-        if let Some(s) = &mut self.seats[seat as usize] {
-            s.hidden = true;
+        if self.seats[seat as usize].is_some() {
+            self.is_hidden[seat as usize] = true;
             self.hidden.push(seat);
             self.replay(seat as usize);
         }
@@ -180,17 +194,13 @@ impl<K: Rank> Contest<K> {
     pub fn show(&mut self) {
         let many = self.hidden.len() * 4 > self.seats.len();
         while let Some(seat) = self.hidden.pop() {
-            if let Some(s) = &mut self.seats[seat as usize] {
-                s.hidden = false;
-            }
+            self.is_hidden[seat as usize] = false;
             if !many {
                 self.replay(seat as usize);
             }
         }
         if many {
-            for at in (1..self.seats.len()).rev() {
-                self.rounds[at] = self.play(at);
-            }
+            self.play_all();
         }
     }
 
@@ -201,12 +211,13 @@ impl<K: Rank> Contest<K> {
         {
             return None;
         }
+        let winner = round.winner as usize;
         let fits = |s: &Seat<K>| {
             s.kinds & wanted.kinds != 0
-                && !s.hidden
+                && !self.is_hidden[winner]
                 && (s.user == 0 || s.user & !wanted.blocked_users != 0)
         };
-        if self.seats[round.winner as usize].as_ref().is_some_and(fits) {
+        if self.seats[winner].as_ref().is_some_and(fits) {
             return Some(round.winner);
         }
         if at >= self.seats.len() {

@@ -27,7 +27,13 @@ fn it_takes_in_the_order_of_a_stable_sort_and_passes_over_what_is_not_wanted() {
             let key = i32::try_from(roll(9)).unwrap();
             let (kinds, user) = (roll(8), 1 << roll(3));
             seats[seat as usize] = (key, kinds, user);
-            contest.set(seat, seat + 100, key, kinds, user);
+            let entry = Seat {
+                key,
+                owner: seat + 100,
+                kinds,
+                user,
+            };
+            contest.set(seat, (kinds != 0).then_some(entry));
         }
         let wanted = Wanted {
             kinds: 1 + roll(7),

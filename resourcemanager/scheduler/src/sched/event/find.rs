@@ -115,12 +115,17 @@ impl Sched {
                 && (self.conf.calculator.fits(size, n.free())
                     || may_kill && self.kill_for(idx, size).is_some())
         };
-        match walk.search {
+        match walk.nodes {
             Search::Scan => self.nodes.usable().any(fits),
             Search::Tables => {
                 let tree = self.event.tables.nodes.get(walk.label.at());
                 let found = tree.and_then(|t| t.first(self.room(size), &|_| true));
-                found.is_some() || may_kill && self.nodes.usable().any(fits)
+                found.is_some()
+                    || may_kill
+                        && self
+                            .nodes
+                            .killable()
+                            .any(|(idx, n)| n.usable && fits((idx, n)))
             }
         }
     }
@@ -175,7 +180,7 @@ impl Sched {
             (rank, packs(n.total), *idx)
         };
         let fits = |(_, n): &(NodeIdx, &Node)| calc.fits(size, n.free());
-        let found = match walk.search {
+        let found = match walk.nodes {
             Search::Tables if anywhere(seek, level) => {
                 let tree = self.event.tables.nodes.get(walk.label.at());
                 let open = |idx| self.is_open(seek, level, walk.label, idx);
@@ -198,8 +203,9 @@ impl Sched {
         if !seek.may_kill {
             return None;
         }
-        self.open_nodes(seek, level, walk.label)
-            .filter(|(_, n)| !n.killable.is_empty())
+        self.nodes
+            .killable()
+            .filter(|(idx, _)| self.is_open(seek, level, walk.label, *idx))
             .find_map(|(idx, _)| Some((idx, self.kill_for(idx, size)?)))
     }
 
@@ -269,7 +275,7 @@ impl Sched {
             num::compare(la, lb).then((packs(na.total), a).cmp(&(packs(nb.total), b)))
         };
         let could = |(_, n): &(NodeIdx, &Node)| calc.fits(size, n.total);
-        match walk.search {
+        match walk.nodes {
             Search::Tables if anywhere(seek, level) => {
                 let tree = self.event.tables.nodes.get(walk.label.at())?;
                 let open = |idx| self.is_open(seek, level, walk.label, idx);

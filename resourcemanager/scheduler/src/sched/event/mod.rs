@@ -26,7 +26,7 @@ use walk::Walk;
 
 /// Bytes of the tables for one node: its place, twice its part of the tree, its name's entries.
 pub(super) const NODE_BYTES: usize =
-    2 * 2 * (size_of::<nodes::Part>() + size_of::<yarn_types::Resource>()) + 128;
+    2 * 2 * (size_of::<nodes::Part>() + size_of::<yarn_types::Resource>()) + 160;
 /// Bytes of the tables for one application with one ask, its places aside.
 pub(super) const APP_BYTES: usize = size_of::<super::ask::KeyAsks>()
     + size_of::<super::ask::Opportunities>()
@@ -39,7 +39,8 @@ pub(super) const APP_BYTES: usize = size_of::<super::ask::KeyAsks>()
 pub(super) enum Search {
     /// By the tables.
     Tables,
-    /// Every one is looked at: the reference, and the way for partitions that are shared.
+    /// Every one is looked at: the reference, and the way through the queues for what partitions
+    /// are shared with.
     Scan,
 }
 
@@ -101,7 +102,7 @@ impl Sched {
         self.now = now;
         while self.event.wakes.first().is_some_and(|at| *at <= now) {
             self.event.wakes.pop_first();
-            self.stirred = true;
+            self.stir();
         }
         if !self.stirred {
             return false;
@@ -147,41 +148,52 @@ impl Sched {
         }
         all()
             .skip(1)
-            .any(|label| self.walk_label(label, Mode::Ignore, Search::Scan))
+            .any(|label| self.walk_label(label, Mode::Ignore, search))
     }
 
     /// Places one ask on a node of `label`; false when none can be.
     fn walk_label(&mut self, label: LabelIdx, mode: Mode, search: Search) -> bool {
         let of = self.labels.get(label);
-        if of.nodes == 0 || (mode == Mode::Ignore && of.exclusive) {
+        if of.offered.nodes == 0 || (mode == Mode::Ignore && of.exclusive) {
+            return false;
+        }
+        let lazy = self.conf.queues.cluster.lazy_preemption;
+        let may_kill = lazy && self.nodes.killable().any(|(_, n)| n.usable);
+        if mode == Mode::Ignore
+            && search == Search::Tables
+            && !may_kill
+            && !self.event.tables.may_share(self.conf.calculator, label)
+        {
             return false;
         }
         self.event.tables.walks += 1;
-        let lazy = self.conf.queues.cluster.lazy_preemption;
         let walk = Walk {
             label,
             mode,
-            search,
-            may_kill: lazy && self.nodes.usable().any(|(_, n)| !n.killable.is_empty()),
+            // queues and applications have no places for what they may share
+            search: match mode {
+                Mode::Respect => search,
+                Mode::Ignore => Search::Scan,
+            },
+            nodes: search,
+            may_kill,
             number: self.event.tables.walks,
         };
         let limit = match mode {
-            Mode::Respect => of.total,
+            Mode::Respect => of.offered.total,
             Mode::Ignore => self.labels.total(LabelIdx::DEFAULT),
         };
         let mut limits = Limits::new(limit);
         let found = self.walk_queue(ROOT, &mut limits, walk);
         self.event.tables.end_walk();
-        let Some(proposal) = found.proposal else {
-            return false;
-        };
-        self.commit_proposal(&proposal)
+        // the walk tested it against every limit, and nothing changed since
+        found.proposal.is_some_and(|p| self.commit_accepted(&p))
     }
 
-    fn commit_proposal(&mut self, proposal: &Proposal) -> bool {
+    fn commit_accepted(&mut self, proposal: &Proposal) -> bool {
         let (app, key, node) = (proposal.app, proposal.key, proposal.node);
         let reserve = proposal.reserve;
-        if !self.submit_proposal(proposal) {
+        if !self.carry_out(proposal) {
             return false;
         }
         if !reserve && let Some(n) = self.nodes.get(node) {
@@ -239,19 +251,35 @@ impl Sched {
         self.event.tables.queue(queue);
     }
 
-    /// Nodes, partitions or queues changed: every ask may hold room again, and every reservation
-    /// is looked at.
-    pub(super) fn try_all_again(&mut self) {
-        self.event.tables.forget();
-        for a in self.apps.iter_mut().flatten() {
-            a.asks.retry();
-        }
+    /// Shares and limits changed: every ask may hold room again, every reservation is looked at,
+    /// and queues change places.
+    pub(super) fn limits_changed(&mut self) {
         if !self.is_event_driven() {
             return;
         }
-        let reserved: Vec<ContainerIdx> =
-            self.nodes.iter().filter_map(|(_, n)| n.reserved).collect();
-        self.event.ripe.extend(reserved);
+        if self.event.tables.are_made() {
+            while let Some(app) = self.event.tables.held.take().map(AppIdx) {
+                if let Some(a) = self.app_mut(app) {
+                    a.asks.retry();
+                }
+                self.event.tables.app(app);
+            }
+            self.event.tables.all_queues = true;
+        } else {
+            for a in self.apps.iter_mut().flatten() {
+                a.asks.retry();
+            }
+        }
+        self.event.ripe.extend(self.nodes.reservations());
+    }
+
+    /// Queues came or went, or partitions: the tables are laid out again before they are used.
+    pub(super) fn forget_places(&mut self, partitions: bool) {
+        if partitions {
+            self.event.tables.forget();
+        } else {
+            self.event.tables.forget_queues();
+        }
     }
 }
 

@@ -48,7 +48,7 @@ impl Sched {
             unreserve: None,
             kill,
         };
-        self.commit_proposal(&proposal)
+        self.accepts(&proposal) && self.commit_accepted(&proposal)
     }
 
     fn still_wanted(&self, c: &Container, a: &App, n: &Node) -> Option<Mode> {

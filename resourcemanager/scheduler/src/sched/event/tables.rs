@@ -8,17 +8,18 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     super::{
         Sched,
-        app::Turn,
+        app::{App, Turn},
         ask::{KeyAsks, Noted},
         ids::{AppIdx, LabelIdx, NodeIdx, QueueIdx},
         node::Node,
         policy::{AppOrder, ChildOrder},
     },
     classes::{ALWAYS, Classes},
-    contest::{Contest, Rank, Wanted},
+    contest::{Contest, Rank, Seat, Wanted},
     find::packs,
-    nodes::{NOTHING, NodeTree, Part},
+    nodes::{Listed, NOTHING, Part, PartitionNodes},
 };
+use crate::num::Calculator;
 
 impl Rank for AppOrder {
     fn before(&self, other: &Self) -> bool {
@@ -49,13 +50,13 @@ struct OfQueue {
 
 /// A list of what changed, each entry once.
 #[derive(Clone, Debug, Default)]
-struct Changed {
+pub(super) struct Changed {
     list: Vec<u32>,
     listed: Vec<bool>,
 }
 
 impl Changed {
-    fn add(&mut self, idx: u32) {
+    pub fn add(&mut self, idx: u32) {
         let at = idx as usize;
         if self.listed.len() <= at {
             self.listed.resize(at + 1, false);
@@ -65,7 +66,7 @@ impl Changed {
         }
     }
 
-    fn take(&mut self) -> Option<u32> {
+    pub fn take(&mut self) -> Option<u32> {
         let idx = self.list.pop()?;
         self.listed[idx as usize] = false;
         Some(idx)
@@ -76,16 +77,29 @@ impl Changed {
     }
 }
 
+/// Where a node is in its partition's nodes, and the names that it is known by. It stays when the
+/// node is gone, for when it comes back.
+#[derive(Clone, Debug)]
+struct Place {
+    label: LabelIdx,
+    /// Among the nodes with configured types.
+    typed: bool,
+    at: u32,
+    host: Arc<str>,
+    rack: Arc<str>,
+}
+
 /// All tables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
-    /// Everything must be made again; true at first.
+    /// Queues and applications have their places; false at first.
     made: bool,
+    /// Nodes have theirs.
+    has_nodes: bool,
     pub classes: Classes,
     /// By partition.
-    pub nodes: Vec<NodeTree>,
-    /// Partition and place of each node there.
-    places: Vec<Option<(LabelIdx, u32)>>,
+    pub nodes: Vec<PartitionNodes>,
+    places: Vec<Option<Place>>,
     by_host: BTreeMap<Arc<str>, Vec<NodeIdx>>,
     by_rack: BTreeMap<Arc<str>, Vec<NodeIdx>>,
     queues: Vec<OfQueue>,
@@ -94,6 +108,10 @@ pub(super) struct Tables {
     changed_nodes: Changed,
     changed_queues: Changed,
     changed_apps: Changed,
+    /// The shares of all queues changed.
+    pub all_queues: bool,
+    /// Applications with asks that hold all the room that they may.
+    pub held: Changed,
     /// Number of the last walk.
     pub walks: u64,
     /// Contests that the walk in progress left something out of.
@@ -101,12 +119,30 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    pub fn forget(&mut self) {
+    /// False until the first step, and after [`Self::forget_queues`].
+    pub fn are_made(&self) -> bool {
+        self.made
+    }
+
+    /// Queues came or went.
+    pub fn forget_queues(&mut self) {
         self.made = false;
     }
 
+    /// Partitions came or went.
+    pub fn forget(&mut self) {
+        (self.made, self.has_nodes) = (false, false);
+    }
+
+    /// Some ask without a label may fit on a node of `label`.
+    pub fn may_share(&self, calculator: Calculator, label: LabelIdx) -> bool {
+        let nodes = self.nodes.get(label.at());
+        let fits = |size| nodes.is_some_and(|n| n.may_fit(calculator, size));
+        self.classes.any_of(LabelIdx::DEFAULT, fits)
+    }
+
     pub fn node(&mut self, idx: NodeIdx) {
-        if self.made {
+        if self.has_nodes {
             self.changed_nodes.add(idx.0);
         }
     }
@@ -184,6 +220,34 @@ impl Tables {
         apps | of.children.get(label.at()).map_or(0, Contest::kinds)
     }
 
+    /// The node is known by its names.
+    fn is_named(&self, idx: NodeIdx, n: &Node) -> bool {
+        let place = self.places.get(idx.at()).and_then(Option::as_ref);
+        place.is_some_and(|p| Arc::ptr_eq(&p.host, &n.host) && Arc::ptr_eq(&p.rack, &n.rack))
+    }
+
+    /// Notes where a node is, and its names where they are new.
+    fn place(&mut self, idx: NodeIdx, n: &Node, at: u32) {
+        if self.places.len() <= idx.at() {
+            self.places.resize(idx.at() + 1, None);
+        }
+        if !self.is_named(idx, n) {
+            if let Some(old) = self.places[idx.at()].take() {
+                forget_name(&mut self.by_host, &old.host, idx);
+                forget_name(&mut self.by_rack, &old.rack, idx);
+            }
+            self.by_host.entry(n.host.clone()).or_default().push(idx);
+            self.by_rack.entry(n.rack.clone()).or_default().push(idx);
+        }
+        self.places[idx.at()] = Some(Place {
+            label: n.label,
+            typed: packs(n.total),
+            at,
+            host: n.host.clone(),
+            rack: n.rack.clone(),
+        });
+    }
+
     /// Nodes of the hosts and racks that an ask names.
     pub fn nodes_named<'a>(&'a self, asks: &'a KeyAsks) -> impl Iterator<Item = NodeIdx> + 'a {
         asks.places.keys().flat_map(|place| {
@@ -197,6 +261,15 @@ impl Tables {
     }
 }
 
+fn forget_name(names: &mut BTreeMap<Arc<str>, Vec<NodeIdx>>, name: &Arc<str>, idx: NodeIdx) {
+    if let Some(of) = names.get_mut(name) {
+        of.retain(|n| *n != idx);
+        if of.is_empty() {
+            names.remove(name);
+        }
+    }
+}
+
 /// The bit of a user: exact for the first 63, and for nobody else.
 pub(super) fn user_bit(user: u32) -> u64 {
     1 << user.min(63)
@@ -206,10 +279,16 @@ impl Sched {
     /// Brings the tables up to date.
     pub(super) fn settle(&mut self) {
         if !self.event.tables.made || self.event.tables.classes.is_full() {
-            self.make_tables();
+            self.make_queues();
+        }
+        if !self.event.tables.has_nodes {
+            self.make_nodes();
         }
         while let Some(app) = self.event.tables.changed_apps.take() {
             self.settle_app(AppIdx(app));
+        }
+        if self.event.tables.all_queues {
+            self.settle_all_queues();
         }
         while let Some(queue) = self.event.tables.changed_queues.take() {
             self.settle_queue(QueueIdx(u16::try_from(queue).unwrap_or(0)));
@@ -219,13 +298,14 @@ impl Sched {
         }
     }
 
-    fn make_tables(&mut self) {
+    fn make_queues(&mut self) {
         let labels = self.labels.len();
         let tables = &mut self.event.tables;
         tables.made = true;
-        tables.changed_nodes.clear();
         tables.changed_queues.clear();
         tables.changed_apps.clear();
+        tables.held.clear();
+        tables.all_queues = true;
         tables.classes = Classes::default();
         tables.apps.clear();
         tables.queues.clear();
@@ -241,48 +321,34 @@ impl Sched {
                 tables.queues[child.at()].seat = seat;
             }
         }
-        self.make_nodes();
-        for at in 0..self.apps.len() {
-            self.event
-                .tables
-                .changed_apps
-                .add(u32::try_from(at).unwrap_or(u32::MAX));
+        for (at, app) in (0..).zip(&self.apps) {
+            self.event.tables.changed_apps.add(at);
+            let holds = |a: &App| a.asks.iter().any(|(_, asks)| asks.held_all);
+            if app.as_ref().is_some_and(holds) {
+                self.event.tables.held.add(at);
+            }
         }
     }
 
     fn make_nodes(&mut self) {
-        let mut by_label = vec![Vec::new(); self.labels.len()];
-        let mut places = Vec::new();
-        let mut by_host: BTreeMap<Arc<str>, Vec<NodeIdx>> = BTreeMap::new();
-        let mut by_rack: BTreeMap<Arc<str>, Vec<NodeIdx>> = BTreeMap::new();
-        for (idx, n) in self.nodes.usable() {
-            by_label[n.label.at()].push(idx);
-            by_host.entry(n.host.clone()).or_default().push(idx);
-            by_rack.entry(n.rack.clone()).or_default().push(idx);
-        }
-        let mut trees = Vec::with_capacity(by_label.len());
-        for (label, mut nodes) in (0..).map(LabelIdx).zip(by_label) {
-            nodes.sort_by_key(|idx| {
-                let special = self.nodes.get(*idx).is_some_and(|n| packs(n.total));
-                (special, *idx)
-            });
-            for (place, idx) in (0..).zip(&nodes) {
-                if places.len() <= idx.at() {
-                    places.resize(idx.at() + 1, None);
-                }
-                places[idx.at()] = Some((label, place));
-            }
-            let parts = nodes.iter().filter_map(|idx| {
-                let n = self.nodes.get(*idx)?;
-                Some((*idx, self.part(n), n.total))
-            });
-            trees.push(NodeTree::new(parts.collect()));
-        }
+        let mut lists = vec![[Listed::new(), Listed::new()]; self.labels.len()];
         let tables = &mut self.event.tables;
-        tables.nodes = trees;
-        tables.places = places;
-        tables.by_host = by_host;
-        tables.by_rack = by_rack;
+        tables.has_nodes = true;
+        tables.changed_nodes.clear();
+        tables.places.clear();
+        tables.by_host.clear();
+        tables.by_rack.clear();
+        for (idx, n) in self.nodes.usable() {
+            let typed = packs(n.total);
+            let list = &mut lists[n.label.at()][usize::from(typed)];
+            let at = u32::try_from(list.len()).unwrap_or(u32::MAX);
+            list.push((idx, self.part(n), n.total));
+            self.event.tables.place(idx, n, at);
+        }
+        self.event.tables.nodes = lists
+            .into_iter()
+            .map(|[plain, typed]| PartitionNodes::new(plain, typed))
+            .collect();
     }
 
     /// What a node offers to those who have no reservation on it.
@@ -303,21 +369,33 @@ impl Sched {
     }
 
     fn settle_node(&mut self, idx: NodeIdx) {
-        let (Some(n), Some(Some((label, place)))) =
-            (self.nodes.get(idx), self.event.tables.places.get(idx.at()))
-        else {
-            return;
-        };
-        let (label, place) = (*label, *place);
-        let part = self.part(n);
-        let calculator = self.conf.calculator;
+        let n = self.nodes.get(idx).filter(|n| n.usable);
+        let now = n.map(|n| (self.part(n), n.total, n.label, packs(n.total)));
         let tables = &mut self.event.tables;
-        let Some(tree) = tables.nodes.get_mut(label.at()) else {
+        let place = tables.places.get(idx.at()).and_then(Option::as_ref);
+        let place = place.map(|p| (p.label, p.typed, p.at));
+        if let Some((label, typed, at)) = place
+            && now.is_none_or(|(.., l, t)| (l, t) != (label, typed))
+        {
+            let tree = tables.nodes[label.at()].tree(typed);
+            tree.set(at, NOTHING, NOTHING.free);
+        }
+        let (Some((part, total, label, typed)), Some(n)) = (now, n) else {
             return;
         };
-        let before = tree.set(place, part);
+        let tree = tables.nodes[label.at()].tree(typed);
+        let stays = place.filter(|(l, t, _)| (*l, *t) == (label, typed));
+        let Some(at) = stays.map(|(.., at)| at).or_else(|| tree.append(idx)) else {
+            self.make_nodes();
+            self.event.tables.classes.wake_all();
+            return;
+        };
+        let before = tree.set(at, part, total);
+        if stays.is_none() || !tables.is_named(idx, n) {
+            tables.place(idx, n, at);
+        }
         if !part.free.fits(before.free) {
-            tables.classes.room(calculator, label, part.free);
+            tables.classes.room(self.conf.calculator, label, part.free);
         }
     }
 
@@ -343,7 +421,13 @@ impl Sched {
             let Some(a) = self.app(app) else { return };
             let (order, user) = (a.order, user_bit(a.user.0));
             if let Some(contest) = self.event.tables.apps(queue, label) {
-                contest.set(seat, app.0, order, kinds, user);
+                let entry = Seat {
+                    key: order,
+                    owner: app.0,
+                    kinds,
+                    user,
+                };
+                contest.set(seat, (kinds != 0).then_some(entry));
             }
         }
         self.event.tables.queue(queue);
@@ -370,7 +454,7 @@ impl Sched {
             return;
         };
         for contest in &mut of.apps {
-            contest.set(seat, app.0, AppOrder::default(), 0, 0);
+            contest.set(seat, None);
         }
         of.vacant.push(seat);
         tables.queue(queue);
@@ -399,21 +483,51 @@ impl Sched {
 
     /// Puts a queue and those above it where their use and their asks want them.
     fn settle_queue(&mut self, queue: QueueIdx) {
-        let labels = u8::try_from(self.labels.len()).unwrap_or(u8::MAX);
         let mut at = queue;
         while let Some(parent) = self.tree.get(at).parent {
-            for label in (0..labels).map(LabelIdx) {
-                let kinds = self.event.tables.kinds(at, label);
-                let order = self.child_order(at, label);
-                let Some(of) = self.event.tables.queues.get(at.at()) else {
-                    return;
-                };
-                let (seat, owner) = (of.seat, u32::from(at.0));
-                if let Some(contest) = self.event.tables.children(parent, label) {
-                    contest.set(seat, owner, order, kinds, 0);
-                }
-            }
+            self.seat_queue(parent, at, Contest::set);
             at = parent;
+        }
+    }
+
+    /// Puts all queues where they belong.
+    fn settle_all_queues(&mut self) {
+        self.event.tables.all_queues = false;
+        self.event.tables.changed_queues.clear();
+        for queue in self.tree.in_order().into_iter().rev() {
+            if let Some(of) = self.event.tables.queues.get_mut(queue.at()) {
+                of.children.iter_mut().for_each(Contest::play_all);
+            }
+            if let Some(parent) = self.tree.get(queue).parent {
+                self.seat_queue(parent, queue, |contest, seat, entry| {
+                    contest.put(seat, entry);
+                });
+            }
+        }
+    }
+
+    fn seat_queue(
+        &mut self,
+        parent: QueueIdx,
+        queue: QueueIdx,
+        set: impl Fn(&mut Contest<ChildOrder>, u32, Option<Seat<ChildOrder>>),
+    ) {
+        let labels = u8::try_from(self.labels.len()).unwrap_or(u8::MAX);
+        for label in (0..labels).map(LabelIdx) {
+            let kinds = self.event.tables.kinds(queue, label);
+            let entry = (kinds != 0).then(|| Seat {
+                key: self.child_order(queue, label),
+                owner: u32::from(queue.0),
+                kinds,
+                user: 0,
+            });
+            let Some(of) = self.event.tables.queues.get(queue.at()) else {
+                return;
+            };
+            let seat = of.seat;
+            if let Some(contest) = self.event.tables.children(parent, label) {
+                set(contest, seat, entry);
+            }
         }
     }
 }

@@ -24,7 +24,10 @@ pub(in crate::sched) struct Walk {
     pub label: LabelIdx,
     /// For asks of the partition, or for sharing it.
     pub mode: Mode,
+    /// How queues and applications are found.
     pub search: Search,
+    /// How nodes are found.
+    pub nodes: Search,
     /// Some container may be taken when its place is needed (lazy preemption).
     pub may_kill: bool,
     /// Its number, with which what it saw is marked.
@@ -261,24 +264,27 @@ impl Sched {
             return Outcome::Skipped;
         }
         let (size, class) = (asks.size, asks.class.0);
-        if !self.has_room_for(size, class, limits.allow_preemption, walk) {
+        let may_kill = limits.allow_preemption;
+        let room = limits.headroom.plus(a.reservation());
+        let found = if !may_kill && self.is_asleep(class, walk) {
+            Found::No
+        } else {
+            let seek = Seek {
+                app: a,
+                key,
+                asks,
+                may_kill,
+            };
+            self.find(seek, walk)
+        };
+        // a limit holds it back only where there would be room
+        if matches!(found, Found::No) && !self.has_room_for(size, class, may_kill, walk) {
             return self.hold_room(app, key, limits, walk);
         }
-        let (Some(a), Some(asks)) = (self.app(app), self.app(app).and_then(|a| a.asks.get(key)))
-        else {
-            return Outcome::Skipped;
-        };
-        let room = limits.headroom.plus(a.reservation());
         if !self.conf.calculator.fits(size, room) {
             return Outcome::QueueLimit;
         }
-        let seek = Seek {
-            app: a,
-            key,
-            asks,
-            may_kill: limits.allow_preemption,
-        };
-        match self.find(seek, walk) {
+        match found {
             Found::Node(node, locality, kill) => {
                 if let Some(until) = self.sharing_from(app, key, walk)
                     && until > self.now
@@ -309,11 +315,10 @@ impl Sched {
         may_kill: bool,
         walk: Walk,
     ) -> bool {
-        let class = class.filter(|_| walk.search == Search::Tables);
-        let asleep = class.is_some_and(|c| self.event.tables.classes.is_asleep(c));
-        if asleep && !may_kill {
+        if !may_kill && self.is_asleep(class, walk) {
             return false;
         }
+        let class = class.filter(|_| walk.search == Search::Tables);
         let room = self.has_room(size, may_kill, walk);
         if let Some(class) = class
             && !room
@@ -321,6 +326,12 @@ impl Sched {
             self.event.tables.classes.sleep(class);
         }
         room
+    }
+
+    /// It is known that no node has room for the class.
+    fn is_asleep(&self, class: Option<u16>, walk: Walk) -> bool {
+        let class = class.filter(|_| walk.search == Search::Tables);
+        class.is_some_and(|c| self.event.tables.classes.is_asleep(c))
     }
 
     /// From when on an ask without a label may share the partition of the walk: one heartbeat
@@ -404,6 +415,7 @@ impl Sched {
             && !std::mem::replace(&mut asks.held_all, true)
         {
             self.event.failed += 1;
+            self.event.tables.held.add(app.0);
             self.touch_app(app);
         }
         Outcome::Skipped
@@ -416,10 +428,13 @@ impl Sched {
         limits: &Limits,
         walk: Walk,
     ) -> Option<Proposal> {
-        let fit = self.fit(app, key, limits)?;
         let a = self.app(app)?;
         let asks = a.asks.get(key)?;
-        if asks.held_all || walk.mode == Mode::Ignore || !fit.needs || fit.must_unreserve {
+        if asks.held_all || walk.mode == Mode::Ignore {
+            return None;
+        }
+        let fit = self.fit(app, key, limits)?;
+        if !fit.needs || fit.must_unreserve {
             return None;
         }
         let seek = Seek {
