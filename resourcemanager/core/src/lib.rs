@@ -14,6 +14,7 @@ pub mod effect;
 pub mod event;
 pub mod figures;
 pub mod gpu;
+pub mod health;
 pub mod labels;
 pub mod liveness;
 pub mod monitors;

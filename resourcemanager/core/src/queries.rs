@@ -228,6 +228,7 @@ impl Rm {
             } else {
                 0
             },
+            granted: current.is_some_and(|attempt| attempt.last_container > 0),
             priority,
             unmanaged: app.submission.unmanaged,
             label: app.submission.label.clone(),
@@ -419,7 +420,11 @@ impl Rm {
             LeafOrder::FifoForPendingApps => "fifo-for-pending-apps",
         };
         QueueSettings {
-            mode: mode(default, self.sched.types().len()),
+            mode: if self.sched.legacy_mode() {
+                legacy_mode(default, q.usage.first().map_or(-1.0, |usage| usage.weight))
+            } else {
+                mode(default, self.sched.types().len())
+            },
             is_absolute: default.is_absolute,
             dynamic: q.dynamic,
             creates_queues: conf.is_parent && conf.auto_create.enabled,
@@ -491,7 +496,18 @@ fn final_status(app: &App) -> FinalStatus {
     told.unwrap_or_else(|| app.state.outcome())
 }
 
-/// How a capacity is written, from the kinds of its lanes (`CapacitySchedulerInfoHelper.getMode`).
+/// How a capacity is written in legacy mode (`CapacitySchedulerInfoHelper.getMode`).
+fn legacy_mode(conf: &LabelConf, weight: f32) -> &'static str {
+    if conf.is_absolute {
+        "absolute"
+    } else if weight < 0.0 {
+        "percentage"
+    } else {
+        "weight"
+    }
+}
+
+/// How a capacity is written otherwise, from the kinds of its lanes.
 fn mode(conf: &LabelConf, lanes: usize) -> &'static str {
     let lanes = conf.vector.lanes.get(..lanes).unwrap_or(&conf.vector.lanes);
     match lanes.split_first() {

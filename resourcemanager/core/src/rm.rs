@@ -234,7 +234,7 @@ impl Rm {
         for told in self.sched.take_told() {
             match told {
                 Told::Granted(granted) => self.on_granted(&granted, out),
-                Told::Preempt { container, .. } => self.on_preempt(container),
+                Told::Preempt { container, .. } => self.on_preempt(container, out),
                 Told::Kill {
                     container,
                     released,

@@ -74,6 +74,8 @@ pub struct AppReport {
     pub launched_wall_ms: i64,
     /// Wall milliseconds; 0 while it lives.
     pub finished_wall_ms: i64,
+    /// Its current attempt got a container: from then on Hadoop counts it as running.
+    pub granted: bool,
     /// Priority now.
     pub priority: i32,
     /// The ApplicationMaster runs outside the cluster.

@@ -24,7 +24,7 @@ use yarn_web::{Format, Pairs, User};
 use super::{
     State,
     access::{Sight, reduced, reduced_attempt, who},
-    busy, dto,
+    body, busy, dto,
     filter::{self, BadQuery, Deselected, Filter},
 };
 use crate::{
@@ -243,15 +243,14 @@ pub(super) async fn put_state(
     path: Path<String>,
     user: User,
     request: HttpRequest,
-    body: Bytes,
+    bytes: Bytes,
 ) -> HttpResponse {
     let Ok(id) = path.parse::<ApplicationId>() else {
         return bad_id(format, &path);
     };
-    let target = match read_state(&request, &body) {
+    let target: dto::AppState = match body::read(&request, &bytes) {
         Ok(target) => target,
-        Err(Unread::Type) => return yarn_web::not_supported(),
-        Err(Unread::Body) => return format.unreadable(),
+        Err(why) => return why.answer(format),
     };
     let app = match state.ask(move |rm| rm.app(id)).await {
         None => return busy(format),
@@ -305,28 +304,6 @@ pub(super) async fn put_state(
         answer.headers_mut().insert(header::LOCATION, here);
     }
     answer
-}
-
-/// Why a body says nothing.
-enum Unread {
-    /// It is neither JSON nor XML.
-    Type,
-    /// It is not what its type says.
-    Body,
-}
-
-/// The body, in the format that its header names.
-fn read_state(request: &HttpRequest, body: &Bytes) -> Result<dto::AppState, Unread> {
-    let kind = request.headers().get(header::CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("");
-    if kind.starts_with("application/xml") {
-        let text = std::str::from_utf8(body).map_err(|_| Unread::Body)?;
-        quick_xml::de::from_str(text).map_err(|_| Unread::Body)
-    } else if kind.is_empty() || kind.starts_with("application/json") {
-        serde_json::from_slice(body).map_err(|_| Unread::Body)
-    } else {
-        Err(Unread::Type)
-    }
 }
 
 async fn send(state: &State, request: ClientRequest) -> Option<Result<Box<Reply>, Refusal>> {
@@ -396,6 +373,8 @@ fn app_dto(
     without: Deselected,
 ) -> dto::App {
     let live = !app.state.is_final();
+    // One that was refused has nothing that could be gone.
+    let gone = !live && attempt.is_some();
     let urls = app_urls(&state.context, app);
     let registered = !waits(app.state) && urls.tracking != "N/A";
     let am_node = attempt.and_then(|a| a.am_node.as_ref());
@@ -431,20 +410,20 @@ fn app_dto(
         am_host_http_address: am_node.map(|(_, http)| http.clone()),
         am_rpc_address: (app.rpc_port >= 0).then(|| format!("{}:{}", app.host, app.rpc_port)),
         master_node_id: am_node.map_or_else(String::new, |(node, _)| node.to_string()),
-        allocated_mb: if live { app.used.memory_mb() } else { -1 },
-        allocated_vcores: if live { app.used.vcores() } else { -1 },
-        reserved_mb: if live { app.reserved.memory_mb() } else { -1 },
-        reserved_vcores: if live { app.reserved.vcores() } else { -1 },
-        running_containers: if live {
-            i64::from(app.used_containers)
-        } else {
+        allocated_mb: if gone { -1 } else { app.used.memory_mb() },
+        allocated_vcores: if gone { -1 } else { app.used.vcores() },
+        reserved_mb: if gone { -1 } else { app.reserved.memory_mb() },
+        reserved_vcores: if gone { -1 } else { app.reserved.vcores() },
+        running_containers: if gone {
             -1
+        } else {
+            i64::from(app.used_containers)
         },
         memory_seconds: app.resource_seconds.memory_mb(),
         vcore_seconds: app.resource_seconds.vcores(),
         queue_usage_percentage: app.queue_usage_percent,
         cluster_usage_percentage: app.cluster_usage_percent,
-        resource_seconds_map: seconds_map(app.resource_seconds, &types),
+        resource_seconds_map: held_seconds(app, live && attempt.is_some(), &types),
         preempted_resource_mb: app.preempted.memory_mb(),
         preempted_resource_vcores: app.preempted.vcores(),
         non_am_containers_preempted: app.preempted_containers,
@@ -486,6 +465,16 @@ fn request(ask: &AskReport, types: &ResourceTypes) -> dto::ResourceRequest {
             enforce_execution_type: false,
         },
     }
+}
+
+/// Memory and vcores while it lives, all types once it held something, and else nothing.
+fn held_seconds(app: &AppReport, lives: bool, types: &ResourceTypes) -> Option<dto::EntryMap> {
+    let mut map = seconds_map(app.resource_seconds, types);
+    let held = app.used_containers > 0 || !app.resource_seconds.is_zero();
+    if !held {
+        map.entry.truncate(2);
+    }
+    (held || lives).then_some(map)
 }
 
 fn seconds_map(seconds: Resource, types: &ResourceTypes) -> dto::EntryMap {

@@ -29,12 +29,12 @@ pub(super) struct ClusterInfo {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ClusterMetrics {
-    pub apps_submitted: u32,
-    pub apps_completed: u32,
-    pub apps_pending: u32,
-    pub apps_running: u32,
-    pub apps_failed: u32,
-    pub apps_killed: u32,
+    pub apps_submitted: u64,
+    pub apps_completed: u64,
+    pub apps_pending: usize,
+    pub apps_running: usize,
+    pub apps_failed: u64,
+    pub apps_killed: u64,
     #[serde(rename = "reservedMB")]
     pub reserved_mb: i64,
     #[serde(rename = "availableMB")]
@@ -122,7 +122,8 @@ pub(super) struct App {
     pub vcore_seconds: i64,
     pub queue_usage_percentage: f32,
     pub cluster_usage_percentage: f32,
-    pub resource_seconds_map: EntryMap,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_seconds_map: Option<EntryMap>,
     #[serde(rename = "preemptedResourceMB")]
     pub preempted_resource_mb: i64,
     #[serde(rename = "preemptedResourceVCores")]

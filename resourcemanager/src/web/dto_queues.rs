@@ -38,6 +38,7 @@ pub(super) struct CapacityScheduler {
     pub queue_acls: QueueAcls,
     pub queue_priority: i32,
     pub ordering_policy_info: &'static str,
+    pub health: Health,
     pub mode: &'static str,
     pub queue_type: &'static str,
     pub creation_method: &'static str,
@@ -46,6 +47,34 @@ pub(super) struct CapacityScheduler {
     pub default_node_label_expression: Option<String>,
     #[serde(flatten)]
     pub templates: Templates,
+}
+
+/// `CapacitySchedulerHealthInfo`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Health {
+    pub lastrun: i64,
+    pub operations_info: Vec<Operation>,
+    pub last_run_details: Vec<RunDetails>,
+}
+
+/// `CapacitySchedulerHealthInfo.OperationInformation`; `N/A` for what is not known.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Operation {
+    pub operation: &'static str,
+    pub node_id: String,
+    pub container_id: String,
+    pub queue: String,
+}
+
+/// `CapacitySchedulerHealthInfo.LastRunDetails`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunDetails {
+    pub operation: &'static str,
+    pub count: u64,
+    pub resources: ResourceInfo,
 }
 
 /// `CapacitySchedulerQueueInfoList`.

@@ -36,6 +36,7 @@ fn app() -> AppReport {
         started_wall_ms: 1000,
         launched_wall_ms: 1500,
         finished_wall_ms: 2000,
+        granted: true,
         priority: 0,
         unmanaged: false,
         label: None,

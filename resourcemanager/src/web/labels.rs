@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 use yarn_types::{NodeId, ResourceTypes};
 use yarn_web::{Format, Pairs, User};
 
-use super::{State, busy, dto::ResourceInfo};
+use super::{State, body::Unread, busy, dto::ResourceInfo};
 use crate::{driver::Refusal, groups, labels, rpc::labels_refused};
 
 /// `NodeLabelsInfo`.
@@ -224,7 +224,7 @@ pub(super) async fn of_node(
 }
 
 /// Whether the caller administers the cluster.
-async fn is_admin(state: &State, user: &str) -> bool {
+pub(super) async fn is_admin(state: &State, user: &str) -> bool {
     if state.context.acls.everybody_administers() {
         return true;
     }
@@ -269,14 +269,6 @@ async fn change(
     }
 }
 
-/// Why a body says nothing.
-enum Unread {
-    /// It is neither JSON nor XML.
-    Type,
-    /// It is not what its type says.
-    Body,
-}
-
 /// The body in the form of `X`: XML as it is, JSON by `from_json`.
 fn body<X: for<'a> Deserialize<'a>>(
     request: &HttpRequest,
@@ -293,13 +285,6 @@ fn body<X: for<'a> Deserialize<'a>>(
         Ok(from_json(&value))
     } else {
         Err(Unread::Type)
-    }
-}
-
-fn unread(format: Format, why: &Unread) -> HttpResponse {
-    match why {
-        Unread::Type => yarn_web::not_supported(),
-        Unread::Body => format.unreadable(),
     }
 }
 
@@ -354,7 +339,7 @@ pub(super) async fn add(
     });
     let read = match read {
         Ok(read) => read,
-        Err(why) => return unread(format, &why),
+        Err(why) => return why.answer(format),
     };
     let all = read.labels.iter();
     let all = all.map(|l| (l.name.trim().into(), l.exclusivity)).collect();
@@ -438,7 +423,7 @@ pub(super) async fn replace_all(
             let place = "/replace-node-to-labels";
             replace(&state, format, &user, place, read.nodes).await
         }
-        Err(why) => unread(format, &why),
+        Err(why) => why.answer(format),
     }
 }
 

@@ -4,10 +4,12 @@
 
 mod access;
 mod apps;
+mod body;
 mod dto;
 mod dto_queues;
 mod filter;
 mod labels;
+mod offer;
 mod overview;
 mod pages;
 mod proxy;
@@ -90,6 +92,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/ws/v1/cluster/appstatistics").route(get().to(apps::statistics)))
         .service(at("/ws/v1/cluster/nodes").route(get().to(rest::nodes)))
         .service(at("/ws/v1/cluster/nodes/{node}").route(get().to(rest::node)))
+        .service(at("/ws/v1/cluster/nodes/{node}/resource").route(web::post().to(offer::change)))
         .configure(label_routes)
         .route("/jmx", get().to(servlets::jmx))
         .route("/conf", get().to(yarn_web::conf))

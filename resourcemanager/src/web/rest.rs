@@ -7,7 +7,7 @@ use actix_web::{
     web::{Data, Path},
 };
 use rm_core::view::{NodeReport, QueueUsage};
-use yarn_types::{ApplicationState, NodeId, NodeState, Resource};
+use yarn_types::{NodeId, NodeState, Resource};
 use yarn_web::{Format, Pairs};
 
 use super::{State, busy, dto};
@@ -46,22 +46,15 @@ pub(super) async fn metrics(state: Data<State>, format: Format) -> HttpResponse 
         let at = NodeState::ALL.iter().position(|s| *s == state);
         at.and_then(|at| m.nodes.get(at)).copied().unwrap_or(0)
     };
-    let apps = |state: ApplicationState| {
-        let at = ApplicationState::ALL.iter().position(|s| *s == state);
-        at.and_then(|at| m.apps.get(at)).copied().unwrap_or(0)
-    };
-    let pending = [
-        ApplicationState::New,
-        ApplicationState::NewSaving,
-        ApplicationState::Submitted,
-        ApplicationState::Accepted,
-    ];
+    // Like Hadoop's these are those of root's queue metrics.
+    let (running, pending) = super::servlets::running_and_pending(view.apps.iter());
     // Amounts are those of root in the default partition, but for those named otherwise.
     let root = view.queues.first();
     let counts = root.map(|q| q.counts).unwrap_or_default();
+    let apps = root.map(|q| q.counters).unwrap_or_default();
     let partitions = root.map_or(&[][..], |q| &q.partitions);
     let usage = partitions.first().map(|p| p.usage).unwrap_or_default();
-    let available = usage.effective_min.minus(usage.used).at_least_zero();
+    let available = usage.available;
     let allocated = usage.used.minus(usage.reserved);
     let total = available.plus(usage.used);
     let all = |of: &dyn Fn(&QueueUsage) -> Resource| {
@@ -69,12 +62,12 @@ pub(super) async fn metrics(state: Data<State>, format: Format) -> HttpResponse 
         sum.fold(Resource::ZERO, Resource::plus)
     };
     let metrics = dto::ClusterMetrics {
-        apps_submitted: m.apps.iter().sum(),
-        apps_completed: apps(ApplicationState::Finished),
-        apps_pending: pending.into_iter().map(apps).sum(),
-        apps_running: apps(ApplicationState::Running),
-        apps_failed: apps(ApplicationState::Failed),
-        apps_killed: apps(ApplicationState::Killed),
+        apps_submitted: apps.apps_submitted,
+        apps_completed: apps.apps_completed,
+        apps_pending: pending,
+        apps_running: running,
+        apps_failed: apps.apps_failed,
+        apps_killed: apps.apps_killed,
         reserved_mb: usage.reserved.memory_mb(),
         available_mb: available.memory_mb(),
         allocated_mb: allocated.memory_mb(),
@@ -151,7 +144,7 @@ pub(super) async fn node(state: Data<State>, format: Format, path: Path<String>)
 }
 
 /// The id, or why there is none in the words of `NodeId.fromString`.
-fn node_id(text: &str) -> Result<NodeId, String> {
+pub(super) fn node_id(text: &str) -> Result<NodeId, String> {
     match text.rsplit_once(':').filter(|(host, _)| !host.is_empty()) {
         Some((host, port)) => port
             .parse()

@@ -5,9 +5,12 @@
 use std::collections::BTreeMap;
 
 use actix_web::{HttpResponse, web::Data};
-use rm_core::view::{
-    CapacityKind, CapacityVector as Lanes, PartitionReport, QueueReport, QueueUsage, UserPartition,
-    UserReport,
+use rm_core::{
+    health::{HealthReport, OperationReport, Sum},
+    view::{
+        CapacityKind, CapacityVector as Lanes, PartitionReport, QueueReport, QueueUsage,
+        UserPartition, UserReport,
+    },
 };
 use yarn_types::{Resource, ResourceTypes};
 use yarn_web::Format;
@@ -16,22 +19,23 @@ use super::{
     State, busy,
     dto::{Nothing, ResourceInfo, ResourceUsage, ResourceUsages},
     dto_queues::{
-        Capacities, Capacity, CapacityScheduler, CapacityVector, CapacityVectorEntry, Queue,
-        QueueAcl, QueueAcls, Queues, Scheduler, TemplateProperties, TemplateProperty, Templates,
-        User, Users,
+        Capacities, Capacity, CapacityScheduler, CapacityVector, CapacityVectorEntry, Health,
+        Operation, Queue, QueueAcl, QueueAcls, Queues, RunDetails, Scheduler, TemplateProperties,
+        TemplateProperty, Templates, User, Users,
     },
 };
 
 /// GET `/scheduler`.
 pub(super) async fn scheduler(state: Data<State>, format: Format) -> HttpResponse {
     // Not from the picture: limits of users cost more than a look.
-    let found = state.ask(|rm| (rm.queues(), rm.queue_users())).await;
-    let Some((queues, users)) = found else {
+    let found = state.ask(|rm| (rm.queues(), rm.queue_users(), rm.health()));
+    let Some((queues, users, health)) = found.await else {
         return busy(format);
     };
     let tree = Tree {
         queues: &queues,
         users: &users,
+        health: &health,
         types: &state.context.types,
     };
     match queues.iter().find(|queue| queue.parent.is_none()) {
@@ -44,6 +48,7 @@ struct Tree<'a> {
     queues: &'a [QueueReport],
     /// The users of leaves, by path.
     users: &'a BTreeMap<String, Vec<UserReport>>,
+    health: &'a HealthReport,
     types: &'a ResourceTypes,
 }
 
@@ -137,6 +142,7 @@ impl Tree<'_> {
                 queue_acls: acls(root),
                 queue_priority: root.settings.priority,
                 ordering_policy_info: root.settings.ordering_policy,
+                health: self.health(),
                 mode: root.settings.mode,
                 queue_type: "parent",
                 creation_method: creation_method(root),
@@ -144,6 +150,36 @@ impl Tree<'_> {
                 default_node_label_expression: root.default_label.clone(),
                 templates: templates(root),
             },
+        }
+    }
+
+    fn health(&self) -> Health {
+        let known = |text: Option<String>| text.unwrap_or_else(|| "N/A".to_owned());
+        let operation = |operation, of: &OperationReport| Operation {
+            operation,
+            node_id: known(of.node.as_ref().map(ToString::to_string)),
+            container_id: known(of.container.map(|id| id.to_string())),
+            queue: known(of.queue.clone()),
+        };
+        let details = |operation, sum: Sum| RunDetails {
+            operation,
+            count: sum.count,
+            resources: self.info(sum.amount),
+        };
+        let health = self.health;
+        Health {
+            lastrun: health.run_wall_ms,
+            operations_info: vec![
+                operation("last-allocation", &health.allocation),
+                operation("last-release", &health.release),
+                operation("last-preemption", &health.preemption),
+                operation("last-reservation", &health.reservation),
+            ],
+            last_run_details: vec![
+                details("releases", health.run.released),
+                details("allocations", health.run.allocated),
+                details("reservations", health.run.reserved),
+            ],
         }
     }
 

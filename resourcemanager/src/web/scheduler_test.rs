@@ -16,6 +16,7 @@ fn shown(queues: &[QueueReport], users: &BTreeMap<String, Vec<UserReport>>) -> s
     let tree = Tree {
         queues,
         users,
+        health: &HealthReport::default(),
         types: &types,
     };
     serde_json::to_value(tree.scheduler(&queues[0])).unwrap()
@@ -46,6 +47,7 @@ fn a_parent_counts_the_applications_below_it() {
     let tree = Tree {
         queues: &queues,
         users: &BTreeMap::new(),
+        health: &HealthReport::default(),
         types: &types,
     };
     let root = serde_json::to_value(tree.queue(&queues[0])).unwrap();

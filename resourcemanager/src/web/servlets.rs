@@ -2,11 +2,13 @@
 //! May touch: the core's read model.
 //! Must not: show a number that nobody measures.
 
+use std::sync::Arc;
+
 use actix_web::{
     HttpResponse,
     web::{Data, Query},
 };
-use rm_core::view::{PartitionReport, QueueReport, QueueUsage, View};
+use rm_core::view::{AppReport, PartitionReport, QueueReport, QueueUsage, View};
 use serde_json::Value;
 use yarn_types::{NodeState, Resource, ResourceTypes};
 use yarn_web::{Bean, JmxQuery, jmx_answer};
@@ -105,12 +107,10 @@ fn vectors(
 
 /// Amounts in one partition, those of `QueueMetrics` itself.
 fn usage_vectors(usage: &QueueUsage) -> [(&'static str, &'static str, Resource); 4] {
-    // What the guarantee leaves (`CSQueueUtils.getMaxAvailableResourceToQueue`).
-    let available = usage.effective_min.minus(usage.used).at_least_zero();
     let allocated = usage.used.minus(usage.reserved);
     [
         ("Allocated", "AllocatedResource", allocated),
-        ("Available", "AvailableResource", available),
+        ("Available", "AvailableResource", usage.available),
         ("Pending", "PendingResource", usage.pending),
         ("Reserved", "ReservedResource", usage.reserved),
     ]
@@ -137,19 +137,29 @@ fn partition_metrics(queue: &QueueReport, types: &ResourceTypes) -> Vec<Bean> {
     queue.partitions.iter().map(of).collect()
 }
 
+/// How many live applications got a container, and how many wait for their first: what Hadoop's
+/// queue metrics call running and pending.
+pub(super) fn running_and_pending<'a>(
+    apps: impl Iterator<Item = &'a Arc<AppReport>>,
+) -> (usize, usize) {
+    let live = apps.filter(|app| !app.state.is_final());
+    let accepted = live.filter(|app| app.current_attempt.is_some());
+    let (running, pending): (Vec<_>, Vec<_>) = accepted.partition(|app| app.granted);
+    (running.len(), pending.len())
+}
+
 /// Applications of the queue and of those below it, by what they do now.
 fn app_gauges(queue: &QueueReport, view: &View) -> [(&'static str, Value); 3] {
     let apps = || {
         let all = view.apps.iter().filter(|app| !app.state.is_final());
         all.filter(|app| is_within(&app.queue, &queue.path))
     };
-    let running = apps().filter(|app| app.state == yarn_types::ApplicationState::Running);
-    let (running, live) = (running.count(), apps().count());
+    let (running, pending) = running_and_pending(apps());
     // Those that have outstanding asks (`UsersManager.activateApplication`).
     let active = apps().filter(|app| app.pending_containers > 0).count();
     [
         ("AppsRunning", running.into()),
-        ("AppsPending", (live - running).into()),
+        ("AppsPending", pending.into()),
         ("ActiveApplications", active.into()),
     ]
 }

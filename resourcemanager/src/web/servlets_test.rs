@@ -34,7 +34,7 @@ fn reserved_amounts_and_preemption_are_counted_by_queue_and_partition() {
     };
     let usage = &mut lab.partitions[0].usage;
     usage.reserved = Resource::new(512, 1).with(2, 1000);
-    usage.effective_min = Resource::new(4096, 4);
+    usage.available = Resource::new(3072, 4);
     let mut gpu = lab.partitions[0].clone();
     gpu.label = "gpu".into();
     gpu.usage.pending = Resource::new(64, 1);

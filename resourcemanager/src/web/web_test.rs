@@ -49,6 +49,18 @@ async fn an_application_is_found_on_every_page() {
     assert_eq!(body["app"]["state"], "ACCEPTED");
     assert_eq!(body["app"]["trackingUI"], "UNASSIGNED");
     assert_eq!(body["app"]["logAggregationStatus"], "DISABLED");
+    let asked = &body["app"]["resourceRequests"][0];
+    assert_eq!(
+        (&asked["resourceName"], &asked["allocationRequestId"]),
+        (&"*".into(), &(-1).into())
+    );
+    assert_eq!(asked["capability"]["memory"], 1024);
+    let none = get(
+        &rm,
+        &format!("/ws/v1/cluster/apps/{app}?deSelects=resourceRequests"),
+    )
+    .await;
+    assert!(!none.contains("resourceRequests"), "{none}");
     let page = get(&rm, &format!("/cluster/app/{app}")).await;
     assert!(
         page.contains("&lt;alice&gt;") && !page.contains("<alice>"),
@@ -233,13 +245,44 @@ async fn queues_sums_and_beans_tell_what_is_used() {
         metrics["clusterMetrics"]["totalUsedResourcesAcrossPartition"]["memory"],
         1024
     );
+    let sums = &metrics["clusterMetrics"];
+    assert_eq!(
+        (&sums["allocatedMB"], &sums["totalMB"]),
+        (&1024.into(), &4096.into())
+    );
+    assert_eq!(
+        (&sums["appsSubmitted"], &sums["appsRunning"]),
+        (&1.into(), &1.into())
+    );
+    let health = &root["health"];
+    let [allocation, release, ..] = &health["operationsInfo"].as_array().unwrap()[..] else {
+        panic!("{health}");
+    };
+    assert_eq!(allocation["containerId"], first["containerId"]);
+    assert_eq!(
+        (&allocation["nodeId"], &allocation["queue"]),
+        (&first["nodeId"], &"root.gpu".into())
+    );
+    assert_eq!(release["containerId"], "N/A");
+    let details = &health["lastRunDetails"][1];
+    assert_eq!(
+        (&details["operation"], &details["count"]),
+        (&"allocations".into(), &1.into())
+    );
+    assert_eq!(details["resources"]["memory"], 1024);
+    assert!(health["lastrun"].as_i64().unwrap() > 0, "{health}");
     let beans = json(
         &rm,
         "/jmx?qry=Hadoop:service=ResourceManager,name=QueueMetrics,q0=root,q1=gpu",
     )
     .await;
     assert_eq!(beans["beans"][0]["AllocatedMB"], 1024);
-    assert_eq!(beans["beans"][0]["AppsPending"], 1);
+    // It has a container, so that Hadoop counts it as running.
+    let bean = &beans["beans"][0];
+    assert_eq!(
+        (&bean["AppsPending"], &bean["AppsRunning"]),
+        (&0.into(), &1.into())
+    );
     let missing = get(
         &rm,
         "/jmx?get=Hadoop:service=ResourceManager,name=ClusterMetrics::Nothing",

@@ -3,16 +3,22 @@
 //! Must not: choose which (the scheduler does).
 
 use super::{EndCause, Ended};
-use crate::{effect::Effect, rm::Rm, sched::ContainerIdx};
+use crate::{
+    effect::{Action, Effect, Note},
+    rm::Rm,
+    sched::ContainerIdx,
+};
 
 impl Rm {
     /// The ApplicationMaster is told that this container will be taken soon.
-    pub(crate) fn on_preempt(&mut self, account: ContainerIdx) {
+    pub(crate) fn on_preempt(&mut self, account: ContainerIdx, out: &mut Vec<Effect>) {
         let Some(id) = self.by_account.get(&account).copied() else {
             return;
         };
         if let Some((_, attempt)) = self.current_attempt_of(id) {
             attempt.preempting.insert(id);
+            let text = format!("{id} is asked back, its queue or user has too much");
+            out.push(Effect::now(Action::Note(Note::Text(text))));
         }
     }
 
@@ -29,6 +35,8 @@ impl Rm {
         if released {
             self.released.insert(account);
         }
+        let text = format!("{id} is preempted");
+        out.push(Effect::now(Action::Note(Note::Text(text))));
         self.end_container(id, Ended::preempted(), out);
     }
 }

@@ -6,7 +6,7 @@ use yarn_types::{Resource, ResourceTypes, units};
 
 use super::{
     CapacityKind, CapacityVector, LaneCapacity,
-    number::{double, refusal},
+    number::{float, refusal},
 };
 
 /// Longest text of a capacity that is looked at.
@@ -73,7 +73,7 @@ pub fn parse_vector(
     if number.is_empty() {
         return Ok(CapacityVector::EMPTY);
     }
-    Ok(CapacityVector::uniform(kind, double(number)?))
+    Ok(CapacityVector::uniform(kind, f64::from(float(number)?)))
 }
 
 fn pairs(body: &str, types: &ResourceTypes) -> Result<CapacityVector, String> {
@@ -92,11 +92,11 @@ fn pairs(body: &str, types: &ResourceTypes) -> Result<CapacityVector, String> {
         let Some(number) = value.strip_suffix(suffix.as_str()) else {
             continue;
         };
-        let number = double(number).map_err(|_| refusal(number))?;
+        let number = float(number).map_err(|_| refusal(number))?;
         let (kind, amount) = if !suffix.is_empty() && units::is_known(&suffix) {
             let whole = whole(number);
             let in_mi = units::convert(whole, &suffix, "Mi").ok_or_else(|| refusal(value))?;
-            (CapacityKind::Absolute, in_mi as f64)
+            (CapacityKind::Absolute, in_mi as f32)
         } else {
             let kind = match suffix.as_str() {
                 "%" => CapacityKind::Percent,
@@ -115,7 +115,7 @@ fn pairs(body: &str, types: &ResourceTypes) -> Result<CapacityVector, String> {
         };
         vector.lanes[lane] = LaneCapacity {
             kind,
-            value: amount * scale,
+            value: f64::from(amount) * scale,
         };
     }
     if vector.lanes[0].value <= 0.0 {
@@ -128,7 +128,7 @@ fn pairs(body: &str, types: &ResourceTypes) -> Result<CapacityVector, String> {
     clippy::cast_possible_truncation,
     reason = "`as` saturates like Java's cast"
 )]
-fn whole(v: f64) -> i64 {
+fn whole(v: f32) -> i64 {
     v as i64
 }
 

@@ -2,7 +2,7 @@
 //! May touch: the state, read only.
 //! Must not: be used in a decision.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
 
 use yarn_types::{QueueState, Resource};
 
@@ -43,6 +43,8 @@ pub struct LabelFigures {
 pub struct QueueUsage {
     /// Held, reservations included.
     pub used: Resource,
+    /// What the guarantee leaves (`CSQueueUtils.getMaxAvailableResourceToQueue`).
+    pub available: Resource,
     /// Held by reservations.
     pub reserved: Resource,
     /// Outstanding.
@@ -287,8 +289,13 @@ impl Sched {
         let partition = self.labels.total(label);
         let finite = |v: f32| if v.is_finite() { v } else { 0.0 };
         let leaf = !q.is_parent();
+        let left = match calc.compare(share.effective_min, usage.used, partition, types) {
+            Ordering::Greater => share.effective_min.minus(usage.used).at_least_zero(),
+            _ => Resource::ZERO,
+        };
         QueueUsage {
             used: usage.used,
+            available: left,
             reserved: usage.reserved,
             pending: usage.pending,
             capacity: share.capacity,

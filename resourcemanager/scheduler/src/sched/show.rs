@@ -62,6 +62,25 @@ pub struct AskShown {
     pub is_am: bool,
 }
 
+/// Reservations made since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Reservations {
+    /// How many.
+    pub count: u64,
+    /// Their sizes.
+    pub amount: Resource,
+    /// The latest: where and whose.
+    pub last: Option<(NodeIdx, AppIdx)>,
+}
+
+impl Reservations {
+    pub(super) fn made(&mut self, node: NodeIdx, app: AppIdx, amount: Resource) {
+        self.count += 1;
+        self.amount = self.amount.plus(amount);
+        self.last = Some((node, app));
+    }
+}
+
 /// Containers of a queue in the default partition, those below it too (`QueueMetrics`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ContainerCounts {
@@ -246,6 +265,16 @@ impl Sched {
         let inter = nearest(&|q| self.tree.get(q).conf.disable_preemption);
         let intra = nearest(&|q| self.tree.get(q).conf.disable_intra_preemption);
         (!conf.enabled || inter, !conf.intra.enabled || intra)
+    }
+
+    /// Reservations made since the start.
+    pub fn reservations(&self) -> Reservations {
+        self.reservations
+    }
+
+    /// Whether `yarn.scheduler.capacity.legacy-queue-mode.enabled` is on.
+    pub fn legacy_mode(&self) -> bool {
+        self.conf.queues.cluster.legacy_mode
     }
 
     /// What a configuration that is read again has to know.

@@ -161,8 +161,7 @@ impl Ask<'_> {
             Some(i64::try_from(n).unwrap_or(i64::MAX))
         };
         let state = |state: ApplicationState| count(&move |app: &AppReport| app.state == state);
-        // What the guarantee leaves (`CSQueueUtils.getMaxAvailableResourceToQueue`).
-        let available = queue.guaranteed.minus(queue.used).at_least_zero();
+        let available = default_usage(queue).available;
         let reserved = default_usage(queue).reserved;
         let allocated = queue.used.minus(reserved);
         QueueStatisticsProto {

@@ -32,6 +32,7 @@ fn report(state: ApplicationState) -> AppReport {
         started_wall_ms: 2,
         launched_wall_ms: 3,
         finished_wall_ms: 0,
+        granted: true,
         priority: 0,
         unmanaged: false,
         label: None,
