@@ -241,6 +241,40 @@ def lazy(bench):
     cluster.stop()
 
 
+@check("queues/created-and-removed")
+def created_and_removed(bench):
+    """AutoCreatedQueueDeletionPolicy: a queue that was made for an application goes when it is unused for its time; one
+    in use and one that is kept by auto-removal stay; one that is asked for again is made again."""
+    made = "auto-queue-creation-v2"
+    cluster = bench.fresh_cluster(keys={
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "100",
+        f"{CAPACITY}root.queues": "default,lab", f"{CAPACITY}root.default.capacity": "1w",
+        f"{CAPACITY}root.lab.capacity": "1w", f"{CAPACITY}root.lab.{made}.enabled": "true",
+        f"{CAPACITY}root.lab.stays.{made}.queue-auto-removal.enable": "false",
+        f"{CAPACITY}{made}.queue-expiration-time": "1",
+        f"{CAPACITY}maximum-am-resource-percent": "1.0",
+        f"{MONITOR}enable": "true", f"{MONITOR}policies": f"{POLICIES}AutoCreatedQueueDeletionPolicy",
+        f"{PREEMPTION}monitoring_interval": "200"})
+    own = OwnBench(bench, cluster)
+
+    def created():
+        return sorted(one["queueName"] for one in (queue_of(cluster, "root.lab").get("queues") or {}).get("queue", []))
+
+    with Master(own, "in use", "root.lab.used") as used:
+        with Master(own, "kept", "root.lab.stays"):
+            with Master(own, "for once", "root.lab.fresh") as once:
+                once.containers(1)
+                require(created() == ["fresh", "stays", "used"], f"the queues are {created()}")
+        wait_for("the unused queue to go", lambda: created() == ["stays", "used"])
+        with Master(own, "again", "root.lab.fresh") as again:
+            again.containers(1)
+            require(created() == ["fresh", "stays", "used"], f"the queues are {created()}")
+        wait_for("the unused queue to go again", lambda: created() == ["stays", "used"])
+        used.containers(1)
+    wait_for("the last to go", lambda: created() == ["stays"])
+    cluster.stop()
+
+
 @check("refresh/file-changed", targets=HEDDLE)
 def file_changed(bench):
     """QueueConfigurationAutoRefreshPolicy: a changed capacity-scheduler.xml holds without -refreshQueues; one that
