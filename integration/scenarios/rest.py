@@ -399,8 +399,9 @@ def shape(bench, name):
     cluster = bench.fresh_cluster(nodes=1, keys=keys)
     if name == "labels":
         done(cluster, "-addToClusterNodeLabels", "gold(exclusive=false)")
-        # Stock Hadoop works a partition's amounts out when a node changes after the partition came.
-        done(cluster, "-replaceLabelsOnNode", f"{cluster.node_hosts()[0]}=")
+        # Stock Hadoop works a partition's amounts out when a node comes to it or leaves it.
+        for label in ("gold", ""):
+            done(cluster, "-replaceLabelsOnNode", f"{cluster.node_hosts()[0]}={label}")
     return Shape(bench, cluster).answers
 
 
