@@ -10,7 +10,7 @@ DECIMAL = r"\d+(\.\d+)?(E-?\d+)?"
 
 # Place of the value, the form that it must have on both sides, why it differs. Both have the field, of one type.
 VARYING = [
-    (r"/(startedOn|startedTime|launchTime|finishedTime|startTime|lastHealthUpdate|lastNodeUpdateTime|nmStartupTime)"
+    (r"/(startedOn|startedTime|launchTime|finishedTime|startTime|lastHealthUpdate|lastrun|lastNodeUpdateTime|nmStartupTime)"
      r"(/0)?$", INSTANT, "a time"),
     (r"/(clusterId|clusterInfo/id)(/0)?$", INSTANT + "|EPOCH", "the time of the start"),
     (r"/(elapsedTime|memorySeconds|vcoreSeconds|resourceSecondsMap(/0)?/entry/\d/value)(/0)?$", COUNT, "a duration"),
@@ -38,7 +38,6 @@ DIFFERENT = [
     # Not built yet: docs/rest.md says so.
     (r"/clusterMetrics/(rmEventQueueSize|schedulerEventQueueSize|containerAssignedPerSecond)$", "not measured"),
     (r"/nodes?/(0/|node/\d/)?(\d/)?(memUtilization|cpuUtilization|resourceUtilization)$", "not measured"),
-    (r"/schedulerInfo(/\w+)?/health$", "not built yet"),
     (r"rm /jmx/body/.*,name=QueueMetrics.*/(Aggregate(NodeLocal|RackLocal|OffSwitch)\w+|UnmanagedApps\w+|running_\d+"
      r"|AppAttemptFirst\w+)$", "not counted yet"),
     (r"rm /jmx/body/.*,name=ClusterMetrics/(AM\w+Delay\w+|Utilized\w+|RmEventProc\w+|\w+EventQueueSize"
@@ -51,6 +50,7 @@ DIFFERENT = [
     (r"/containers?/(container/\d/|0/)?cgroups$", "Heddle's own field"),
     # Otherwise, and meant so: docs/differences.md.
     (r"/ws/v1/node/apps(\?user=\{user\})? (json|xml)/body/apps/app", "applications that are finished are forgotten"),
+    (r"/health(/0)?/(operationsInfo|lastRunDetails)/", "stock Hadoop leaves most grants out"),
     (r"^HEAD /(cluster|node)/", "HEAD is answered as GET is"),
     (r"^PUT state: empty object/", "stock Hadoop meets a null"),
     (r"^GET [rn]m /ws/v1/nosuchpath/", "no page for an address that is not there"),

@@ -39,9 +39,9 @@ th{font-weight:600;font-size:.85rem;opacity:.75;white-space:nowrap}.facts th{wid
 .bar s{position:absolute;top:0;bottom:0;background:var(--soft)}.bar i.kept{background:var(--bad);opacity:.5}\
 .fit td{overflow-wrap:anywhere}\
 .ok{color:var(--ok)}.bad{color:var(--bad)}\
-.gpus{display:flex;flex-wrap:wrap;gap:.3rem}\
+.gpus{display:flex;flex-wrap:wrap;gap:.3rem;width:24rem}\
 .gpu{border:1px solid var(--line);border-radius:.3rem;padding:.05rem .4rem;font-size:.85rem}\
-.gpu.held{background:var(--bar);color:#fff}.gpu.broken{background:var(--bad);color:#fff}";
+.gpu.held{white-space:nowrap;background:var(--bar);color:#fff}.gpu.broken{background:var(--bad);color:#fff}";
 
 /// GET `/cluster`.
 pub(super) async fn overview(state: Data<State>, user: User) -> HttpResponse {

@@ -13,7 +13,7 @@ use rm_core::{
     acl::AppAccess,
     view::{AppReport, NodeReport},
 };
-use yarn_types::ApplicationId;
+use yarn_types::{ApplicationId, NodeState, ResourceTypes};
 use yarn_web::{User, escape};
 
 use super::{
@@ -112,14 +112,30 @@ pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
     let Some(view) = state.context.driver.view().await else {
         return busy();
     };
-    let types = &state.context.types;
+    page(
+        StatusCode::OK,
+        "Nodes",
+        &nodes_table(&view.nodes, &state.context.types),
+    )
+}
+
+/// What belongs together shares a column, so that a node with many cards fits on a small screen.
+fn nodes_table(nodes: &[Arc<NodeReport>], types: &ResourceTypes) -> String {
+    let below = |text: &str| format!("<br><span class=\"small\">{text}</span>");
     let row = |node: &Arc<NodeReport>| {
+        let (class, http) = if node.state == NodeState::Running {
+            let http = &node.http_address;
+            ("ok", below(&link(&format!("http://{http}"), http)))
+        } else {
+            ("bad", String::new())
+        };
+        let health = match &*node.health_report {
+            "" => String::new(),
+            health => below(&escape(health)),
+        };
         vec![
-            escape(&node.id.to_string()),
-            escape(&node.rack),
-            node.state.to_string(),
-            escape(&node.health_report),
-            link(&format!("http://{}", node.http_address), &node.http_address),
+            escape(&node.id.to_string()) + &http + &below(&escape(&node.rack)),
+            format!("<span class=\"{class}\">{}</span>{health}", node.state),
             node.containers.to_string(),
             amounts(types, node.used),
             amounts(types, node.total),
@@ -127,20 +143,17 @@ pub(super) async fn nodes(state: Data<State>) -> HttpResponse {
             gpus(node),
         ]
     };
-    let rows: Vec<_> = view.nodes.iter().map(row).collect();
+    let rows: Vec<_> = nodes.iter().map(row).collect();
     let head = [
         "Node",
-        "Rack",
-        "State",
-        "Health",
-        "HTTP",
+        "State and health",
         "Containers",
         "Used",
-        "Capability",
+        "Offers",
         "Version",
         "GPUs",
     ];
-    page(StatusCode::OK, "Nodes", &table(&head, &rows))
+    table(&head, &rows)
 }
 
 /// The page of an application that the caller may not see: stock shows its first line alone.
