@@ -104,7 +104,20 @@ async fn a_token_changes_the_size_once_and_statuses_and_pages_show_it() {
         .unwrap();
     assert!(page.contains("\"totalMemoryNeededMB\":4096"), "{page}");
     assert!(page.contains("\"totalVCoresNeeded\":2"), "{page}");
+    c.stop().await;
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_old_or_of_others_changes_nothing() {
+    let mut c = Cluster::start(&[]).await;
+    let am = c.am().await;
+    start(&am, &c.container_identifier(cid(2)), shell("sleep 1000"))
+        .await
+        .unwrap();
+    c.see("it run", running).await;
+    update(&c, signed(&size(&c, cid(2), 1, 4096)))
+        .await
+        .unwrap();
     let again = update(&c, signed(&size(&c, cid(2), 1, 8192)))
         .await
         .unwrap();
@@ -141,21 +154,27 @@ async fn a_token_changes_the_size_once_and_statuses_and_pages_show_it() {
             "{refused}"
         );
     }
+    assert_eq!(c.see("its growth", grown).await, 4096);
+    c.stop().await;
+}
 
-    // the older name of the call
+#[tokio::test(flavor = "multi_thread")]
+async fn the_older_name_of_the_call_does_the_same() {
+    let mut c = Cluster::start(&[]).await;
+    let am = c.am().await;
+    start(&am, &c.container_identifier(cid(2)), shell("sleep 1000"))
+        .await
+        .unwrap();
+    c.see("it run", running).await;
     let request = IncreaseContainersResourceRequestProto {
-        increase_containers: vec![signed(&size(&c, cid(2), 2, 5120))],
+        increase_containers: vec![signed(&size(&c, cid(2), 1, 5120))],
     };
     let answer: IncreaseContainersResourceResponseProto = am
         .call("increaseContainersResource", &request)
         .await
         .unwrap();
     assert_eq!(answer.succeeded_requests.len(), 1);
-    assert_eq!(
-        c.see("its growth", |s| grown(s).filter(|mb| *mb > 4096))
-            .await,
-        5120
-    );
+    assert_eq!(c.see("its growth", grown).await, 5120);
     c.stop().await;
 }
 

@@ -67,6 +67,7 @@ struct Class(&'static str);
 const BAD_REQUEST: Class = Class("org.apache.hadoop.yarn.webapp.BadRequestException");
 const NOT_FOUND: Class = Class("org.apache.hadoop.yarn.webapp.NotFoundException");
 const AUTHORIZATION: Class = Class("org.apache.hadoop.security.authorize.AuthorizationException");
+const FORBIDDEN: Class = Class("org.apache.hadoop.yarn.webapp.ForbiddenException");
 const ILLEGAL_ARGUMENT: Class = Class("java.lang.IllegalArgumentException");
 const NOT_ACCEPTABLE: Class = Class("javax.ws.rs.NotAcceptableException");
 const NOT_ALLOWED: Class = Class("javax.ws.rs.NotAllowedException");
@@ -190,6 +191,11 @@ impl Format {
     /// Hadoop's `AuthorizationException`.
     pub fn forbidden(self, message: String) -> HttpResponse {
         self.refuse(StatusCode::FORBIDDEN, AUTHORIZATION, Some(message))
+    }
+
+    /// Hadoop's `ForbiddenException`.
+    pub fn not_permitted(self, message: String) -> HttpResponse {
+        self.refuse(StatusCode::FORBIDDEN, FORBIDDEN, Some(message))
     }
 
     /// Hadoop's `NotFoundException`.

@@ -26,6 +26,7 @@ const CORE_DEPENDENCIES: &[&str] = &[
     "capacity-scheduler",
     "yarn-types",
     "smallvec",
+    "time",
     "indexmap",
     "serde",
     "serde_json",
@@ -63,6 +64,8 @@ const BANNED: &[(&str, Scope, &str)] = &[
         "randomness comes as a seed in an event",
     ),
     ("std::time", Scope::Cores, "time comes with the event"),
+    ("now_utc", Scope::Cores, "time comes with the event"),
+    ("now_local", Scope::Cores, "time comes with the event"),
     ("std::fs", Scope::Cores, "cores do no IO"),
     ("std::net", Scope::Cores, "cores do no IO"),
 ];

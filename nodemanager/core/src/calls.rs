@@ -11,7 +11,7 @@ use crate::{
     event::{CallId, Signal, StartSpec},
     gpu::GpuFault,
     nm::{Ctx, Nm},
-    reject::Reject,
+    reject::{Reject, TokenUse},
 };
 
 impl Nm {
@@ -93,6 +93,7 @@ impl Nm {
         let id = spec.container;
         if caller.app != id.app() {
             return Err(Reject::OtherApplication {
+                token: TokenUse::Start,
                 caller,
                 owner: id.attempt,
             });
@@ -103,6 +104,7 @@ impl Nm {
         if spec.expires_wall_ms < wall_ms {
             let expires_wall_ms = spec.expires_wall_ms;
             return Err(Reject::Expired {
+                token: TokenUse::Start,
                 now_wall_ms: wall_ms,
                 expires_wall_ms,
             });

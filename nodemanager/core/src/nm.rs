@@ -445,7 +445,7 @@ impl Nm {
         }
     }
 
-    fn finish_app(&mut self, id: ApplicationId, why: &str, ctx: &mut Ctx<'_>) {
+    pub(crate) fn finish_app(&mut self, id: ApplicationId, why: &str, ctx: &mut Ctx<'_>) {
         let Some(app) = self
             .apps
             .get_mut(&id)
@@ -480,28 +480,6 @@ impl Nm {
         self.outbox.remove(id);
         if self.containers.remove(&id).is_some() {
             ctx.emit(Action::Forget { container: id });
-        }
-    }
-
-    fn stop(&mut self, code: i32, reason: String, ctx: &mut Ctx<'_>) {
-        if self.stopping.is_some() {
-            return;
-        }
-        let wait = self
-            .conf
-            .sigkill_delay_ms
-            .saturating_add(self.conf.kill_wait_ms);
-        let give_up_at = ctx.now.plus(wait);
-        let stage = StopStage::Containers;
-        self.stopping = Some(Stopping {
-            reason,
-            code,
-            give_up_at,
-            stage,
-        });
-        let apps: Vec<ApplicationId> = self.apps.keys().copied().collect();
-        for app in apps {
-            self.finish_app(app, "Application killed on shutdown", ctx);
         }
     }
 

@@ -1,8 +1,8 @@
-//! How a stop goes on: containers, goodbye, exit.
+//! A stop: containers, goodbye, exit.
 //! May touch: `Nm`.
-//! Must not: end containers (the stop has asked for that already).
+//! Must not: end containers itself (their applications finish).
 
-use yarn_types::Millis;
+use yarn_types::{ApplicationId, Millis};
 
 use crate::{
     container::Container,
@@ -11,6 +11,29 @@ use crate::{
 };
 
 impl Nm {
+    /// The node ends: first everything that runs on it.
+    pub(crate) fn stop(&mut self, code: i32, reason: String, ctx: &mut Ctx<'_>) {
+        if self.stopping.is_some() {
+            return;
+        }
+        let wait = self
+            .conf
+            .sigkill_delay_ms
+            .saturating_add(self.conf.kill_wait_ms);
+        let give_up_at = ctx.now.plus(wait);
+        let stage = StopStage::Containers;
+        self.stopping = Some(Stopping {
+            reason,
+            code,
+            give_up_at,
+            stage,
+        });
+        let apps: Vec<ApplicationId> = self.apps.keys().copied().collect();
+        for app in apps {
+            self.finish_app(app, "Application killed on shutdown", ctx);
+        }
+    }
+
     pub(crate) fn go_on_stopping(&mut self, ctx: &mut Ctx<'_>) {
         let all_done = self.containers.values().all(Container::is_done);
         let Some(stopping) = &mut self.stopping else {

@@ -10,7 +10,7 @@ use crate::{
     effect::Reply,
     event::{CallId, Signal, StartSpec},
     launch::diagnostics::Tails,
-    reject::Reject,
+    reject::{Reject, TokenUse},
 };
 
 pub(crate) const RM: i64 = 1_700_000_000_000;
@@ -431,7 +431,11 @@ fn starts_are_judged_in_hadoops_order() {
     };
     assert_eq!(
         b.start(all_wrong.clone()),
-        Err(Reject::OtherApplication { caller, owner })
+        Err(Reject::OtherApplication {
+            token: TokenUse::Start,
+            caller,
+            owner
+        })
     );
     let mut s = StartSpec {
         container: cid(1),

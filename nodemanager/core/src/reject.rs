@@ -6,6 +6,24 @@ use std::fmt;
 
 use yarn_types::{ApplicationAttemptId, ApplicationId, ContainerId};
 
+/// What a container token was brought for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TokenUse {
+    /// To start its container.
+    Start,
+    /// To change its container's size.
+    Update,
+}
+
+impl fmt::Display for TokenUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Start => "Unauthorized request to start container. ",
+            Self::Update => "Unauthorized request to increase container resource.",
+        })
+    }
+}
+
 /// Why a call or one container of it is refused (texts: ContainerManagerImpl).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reject {
@@ -15,6 +33,8 @@ pub enum Reject {
     ShuttingDown,
     /// The container token is of another application than the NMToken.
     OtherApplication {
+        /// What for.
+        token: TokenUse,
         /// Attempt of the NMToken.
         caller: ApplicationAttemptId,
         /// Attempt of the container.
@@ -24,6 +44,8 @@ pub enum Reject {
     Relaunch(ContainerId),
     /// The token is too old.
     Expired {
+        /// What for.
+        token: TokenUse,
         /// Wall milliseconds now.
         now_wall_ms: i64,
         /// Wall milliseconds of the end of the token.
@@ -37,20 +59,6 @@ pub enum Reject {
     AppFinishing(ApplicationId),
     /// The launch context lacks something.
     LaunchContext(String),
-    /// The same for a token that changes a container.
-    OtherApplicationUpdate {
-        /// Attempt of the NMToken.
-        caller: ApplicationAttemptId,
-        /// Attempt of the container.
-        owner: ApplicationAttemptId,
-    },
-    /// The token that changes a container is too old.
-    ExpiredUpdate {
-        /// Wall milliseconds now.
-        now_wall_ms: i64,
-        /// Wall milliseconds of the end of the token.
-        expires_wall_ms: i64,
-    },
     /// The container has this size or a later one.
     OldVersion {
         /// Which container.
@@ -83,8 +91,6 @@ pub enum Reject {
 
 impl fmt::Display for Reject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const START: &str = "Unauthorized request to start container.";
-        const UPDATE: &str = "Unauthorized request to increase container resource.";
         match self {
             Self::NotYetReady => f.write_str(
                 "Rejecting new containers as NodeManager has not yet connected with \
@@ -93,21 +99,27 @@ impl fmt::Display for Reject {
             Self::ShuttingDown => f.write_str(
                 "Container start failed as the NodeManager is in the process of shutting down",
             ),
-            Self::OtherApplication { caller, owner } => write!(
+            Self::OtherApplication {
+                token,
+                caller,
+                owner,
+            } => write!(
                 f,
-                "{START} \nNMToken for application attempt : {caller} was used for starting \
+                "{token}\nNMToken for application attempt : {caller} was used for starting \
                  container with container token issued for application attempt : {owner}"
             ),
             Self::Relaunch(id) => write!(
                 f,
-                "{START} \n Attempt to relaunch the same container with id {id}."
+                "{}\n Attempt to relaunch the same container with id {id}.",
+                TokenUse::Start
             ),
             Self::Expired {
+                token,
                 now_wall_ms,
                 expires_wall_ms,
             } => write!(
                 f,
-                "{START} \nThis token is expired. current time is {now_wall_ms} found \
+                "{token}\nThis token is expired. current time is {now_wall_ms} found \
                  {expires_wall_ms}\nNote: System times on machines may be out of sync. Check \
                  system time and time zones."
             ),
@@ -120,20 +132,6 @@ impl fmt::Display for Reject {
                 write!(f, "Container start failed as {app} has ended on this node")
             }
             Self::LaunchContext(text) => f.write_str(text),
-            Self::OtherApplicationUpdate { caller, owner } => write!(
-                f,
-                "{UPDATE}\nNMToken for application attempt : {caller} was used for starting \
-                 container with container token issued for application attempt : {owner}"
-            ),
-            Self::ExpiredUpdate {
-                now_wall_ms,
-                expires_wall_ms,
-            } => write!(
-                f,
-                "{UPDATE}\nThis token is expired. current time is {now_wall_ms} found \
-                 {expires_wall_ms}\nNote: System times on machines may be out of sync. Check \
-                 system time and time zones."
-            ),
             Self::OldVersion {
                 container,
                 current,

@@ -10,7 +10,7 @@ use crate::{
     effect::{Action, Reply},
     event::{CallId, UpdateSpec},
     nm::{Ctx, Nm},
-    reject::Reject,
+    reject::{Reject, TokenUse},
 };
 
 impl Nm {
@@ -44,13 +44,15 @@ impl Nm {
     ) -> Result<(), Reject> {
         let id = update.container;
         if caller.app != id.app() {
-            return Err(Reject::OtherApplicationUpdate {
+            return Err(Reject::OtherApplication {
+                token: TokenUse::Update,
                 caller,
                 owner: id.attempt,
             });
         }
         if update.expires_wall_ms < wall_ms {
-            return Err(Reject::ExpiredUpdate {
+            return Err(Reject::Expired {
+                token: TokenUse::Update,
                 now_wall_ms: wall_ms,
                 expires_wall_ms: update.expires_wall_ms,
             });

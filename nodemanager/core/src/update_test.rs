@@ -9,6 +9,7 @@ use yarn_types::{Resource, gpu::DeviceGrant};
 use crate::{
     Action, CallId, Event, HeartbeatAnswer, Reject, Reply, StartSpec, ToRm, UpdateSpec,
     nm::tests::{Bench, app, cid, spec},
+    reject::TokenUse,
 };
 
 fn wider(version: i32, memory_mb: i64) -> UpdateSpec {
@@ -128,7 +129,10 @@ fn tokens_that_change_nothing_are_refused_in_hadoops_words() {
     let (_, foreign) = update(&mut b, 2, wider(3, 4096));
     assert!(matches!(
         foreign,
-        Err(Reject::OtherApplicationUpdate { .. })
+        Err(Reject::OtherApplication {
+            token: TokenUse::Update,
+            ..
+        })
     ));
     let other_rm = UpdateSpec {
         rm_identifier: 1,

@@ -24,8 +24,6 @@ fn class(reject: &Reject) -> &'static str {
         | Reject::Expired { .. }
         | Reject::AppFinishing(_)
         | Reject::LaunchContext(_)
-        | Reject::OtherApplicationUpdate { .. }
-        | Reject::ExpiredUpdate { .. }
         | Reject::OldVersion { .. }
         | Reject::Devices(_)
         | Reject::ExecutionType(_)

@@ -21,7 +21,7 @@ use yarn_types::ResourceTypes;
 
 pub use admin::Reload;
 pub(crate) use admin::labels::labels_refused;
-pub(crate) use client::{app_url_of, app_urls, expiry_time};
+pub(crate) use client::{app_url_of, app_urls, expiry_time, parse_expiry};
 pub use replays::Replays;
 
 use crate::{

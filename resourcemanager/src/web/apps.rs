@@ -24,12 +24,14 @@ use yarn_web::{Format, Pairs, User};
 use super::{
     State,
     access::{Sight, reduced, reduced_attempt, who},
-    body, busy, dto,
+    body, busy,
+    change::lifetimes,
+    dto,
     filter::{self, BadQuery, Deselected, Filter},
 };
 use crate::{
     driver::{Refusal, wall_ms},
-    rpc::{app_urls, expiry_time},
+    rpc::{Context, app_urls},
 };
 
 fn bad_id(format: Format, text: &str) -> HttpResponse {
@@ -375,6 +377,7 @@ fn app_dto(
     let live = !app.state.is_final();
     // One that was refused has nothing that could be gone.
     let gone = !live && attempt.is_some();
+    let now = |held: i64| if gone { -1 } else { held };
     let urls = app_urls(&state.context, app);
     let registered = !waits(app.state) && urls.tracking != "N/A";
     let am_node = attempt.and_then(|a| a.am_node.as_ref());
@@ -410,15 +413,11 @@ fn app_dto(
         am_host_http_address: am_node.map(|(_, http)| http.clone()),
         am_rpc_address: (app.rpc_port >= 0).then(|| format!("{}:{}", app.host, app.rpc_port)),
         master_node_id: am_node.map_or_else(String::new, |(node, _)| node.to_string()),
-        allocated_mb: if gone { -1 } else { app.used.memory_mb() },
-        allocated_vcores: if gone { -1 } else { app.used.vcores() },
-        reserved_mb: if gone { -1 } else { app.reserved.memory_mb() },
-        reserved_vcores: if gone { -1 } else { app.reserved.vcores() },
-        running_containers: if gone {
-            -1
-        } else {
-            i64::from(app.used_containers)
-        },
+        allocated_mb: now(app.used.memory_mb()),
+        allocated_vcores: now(app.used.vcores()),
+        reserved_mb: now(app.reserved.memory_mb()),
+        reserved_vcores: now(app.reserved.vcores()),
+        running_containers: now(i64::from(app.used_containers)),
         memory_seconds: app.resource_seconds.memory_mb(),
         vcore_seconds: app.resource_seconds.vcores(),
         queue_usage_percentage: app.queue_usage_percent,
@@ -433,11 +432,7 @@ fn app_dto(
         preempted_resource_seconds_map: (!app.preempted_seconds.is_zero())
             .then(|| seconds_map(app.preempted_seconds, &types)),
         resource_requests: asks.iter().map(|ask| request(ask, &types)).collect(),
-        log_aggregation_status: Some(if state.context.log_aggregation {
-            "NOT_START"
-        } else {
-            "DISABLED"
-        }),
+        log_aggregation_status: Some(aggregation(&state.context)),
         unmanaged_application: app.unmanaged,
         app_node_label_expression: label(&app.label).filter(|_| !without.app_label),
         // That of the ask for its container, which is empty where none was given.
@@ -446,7 +441,15 @@ fn app_dto(
         resource_info: attempt
             .filter(|_| live && !without.resource_info)
             .map(|_| usages(app, &types)),
-        timeouts: (!without.timeouts).then(|| lifetime(app)),
+        timeouts: (!without.timeouts).then(|| lifetimes(app)),
+    }
+}
+
+fn aggregation(context: &Context) -> &'static str {
+    if context.log_aggregation {
+        "NOT_START"
+    } else {
+        "DISABLED"
     }
 }
 
@@ -502,17 +505,5 @@ fn usages(app: &AppReport, types: &ResourceTypes) -> dto::ResourceUsages {
     };
     dto::ResourceUsages {
         resource_usages_by_partition: app.partitions.iter().map(usage).collect(),
-    }
-}
-
-/// Its only kind of timeout; times as Hadoop writes them.
-fn lifetime(app: &AppReport) -> dto::Timeouts {
-    let left = app.expires_wall_ms.map(|at| (at - wall_ms()).max(0) / 1000);
-    dto::Timeouts {
-        timeout: vec![dto::Timeout {
-            kind: "LIFETIME",
-            expiry_time: expiry_time(app.expires_wall_ms),
-            remaining_time_in_seconds: left.unwrap_or(-1),
-        }],
     }
 }

@@ -13,7 +13,7 @@ use actix_web::{
 use rm_core::{Event, Reply, acl::QueueAcl, event::ClientRequest, view::AppReport};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
-use yarn_types::{ApplicationId, ApplicationState};
+use yarn_types::ApplicationId;
 use yarn_web::{Format, Pairs, User, get, rest as at};
 
 use super::{State, access::who, body, busy, dto};
@@ -28,8 +28,16 @@ use crate::{
 pub(super) fn routes(config: &mut web::ServiceConfig) {
     let app = |name: &str| at(&format!("/ws/v1/cluster/apps/{{app}}/{name}"));
     config
-        .service(app("queue").route(get().to(queue)).route(web::put().to(put_queue)))
-        .service(app("priority").route(get().to(priority)).route(web::put().to(put_priority)))
+        .service(
+            app("queue")
+                .route(get().to(queue))
+                .route(web::put().to(put_queue)),
+        )
+        .service(
+            app("priority")
+                .route(get().to(priority))
+                .route(web::put().to(put_priority)),
+        )
         .service(app("timeouts").route(get().to(timeouts)))
         .service(app("timeouts/{type}").route(get().to(timeout)))
         .service(app("timeout").route(web::put().to(put_timeout)))
@@ -110,7 +118,10 @@ async fn change(
         None => return Err(busy(format)),
         Some(Ok(request)) => request,
         Some(Err(_)) => {
-            let text = format!("Unauthorized attempt to {attempt} by remote user {}", user.0);
+            let text = format!(
+                "Unauthorized attempt to {attempt} by remote user {}",
+                user.0
+            );
             return Err(plain(StatusCode::FORBIDDEN, text));
         }
     };
@@ -134,7 +145,10 @@ async fn change(
 /// text; all else is an error of the server there, and one of the request here.
 fn refused(format: Format, attempt: &str, user: &User, message: &str) -> HttpResponse {
     if message.contains("AccessControlException") {
-        let text = format!("Unauthorized attempt to {attempt} by remote user {}", user.0);
+        let text = format!(
+            "Unauthorized attempt to {attempt} by remote user {}",
+            user.0
+        );
         return plain(StatusCode::FORBIDDEN, text);
     }
     if message.starts_with("App in ") && message.ends_with(" state cannot be moved.") {
@@ -227,7 +241,7 @@ async fn put_priority(
 }
 
 /// Its only kind of timeout; times as Hadoop writes them.
-pub(super) fn lifetime(app: &AppReport) -> dto::Timeout {
+fn lifetime(app: &AppReport) -> dto::Timeout {
     let left = app.expires_wall_ms.map(|at| (at - wall_ms()).max(0) / 1000);
     dto::Timeout {
         kind: "LIFETIME",
@@ -236,13 +250,17 @@ pub(super) fn lifetime(app: &AppReport) -> dto::Timeout {
     }
 }
 
+/// All its timeouts.
+pub(super) fn lifetimes(app: &AppReport) -> dto::Timeouts {
+    dto::Timeouts {
+        timeout: vec![lifetime(app)],
+    }
+}
+
 /// GET `/timeouts`.
 async fn timeouts(state: Data<State>, format: Format, path: Path<String>) -> HttpResponse {
     match known(&state, format, &path).await {
-        Ok(app) => {
-            let timeout = vec![lifetime(&app)];
-            format.ok("timeouts", &dto::Timeouts { timeout })
-        }
+        Ok(app) => format.ok("timeouts", &lifetimes(&app)),
         Err(answer) => answer,
     }
 }
@@ -252,11 +270,7 @@ fn is_lifetime(kind: &str) -> bool {
 }
 
 /// GET `/timeouts/{type}`.
-async fn timeout(
-    state: Data<State>,
-    format: Format,
-    path: Path<(String, String)>,
-) -> HttpResponse {
+async fn timeout(state: Data<State>, format: Format, path: Path<(String, String)>) -> HttpResponse {
     let (id, kind) = path.into_inner();
     match known(&state, format, &id).await {
         Ok(app) if is_lifetime(&kind) => format.ok("timeout", &lifetime(&app)),
@@ -306,7 +320,12 @@ async fn put_timeout(
     if let Err(answer) = change(&state, format, &user, request, &attempt).await {
         return answer;
     }
-    timeout(state, format, Path::from((path.into_inner(), "LIFETIME".to_owned()))).await
+    timeout(
+        state,
+        format,
+        Path::from((path.into_inner(), "LIFETIME".to_owned())),
+    )
+    .await
 }
 
 /// GET `/queues/{queue}/access?user=&queue-acl-type=`, for those who administer the queue
@@ -318,7 +337,12 @@ async fn queue_access(
     query: Pairs,
     caller: User,
 ) -> HttpResponse {
-    let named = |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, v)| v.clone());
+    let named = |name: &str| {
+        query
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, v)| v.clone())
+    };
     let user = named("user").unwrap_or_default();
     let kind = named("queue-acl-type").unwrap_or_else(|| "SUBMIT_APPLICATIONS".to_owned());
     let Some(view) = state.context.driver.view().await else {

@@ -5,6 +5,7 @@
 mod access;
 mod apps;
 mod body;
+mod change;
 mod dto;
 mod dto_queues;
 mod filter;
@@ -94,6 +95,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .service(at("/ws/v1/cluster/nodes/{node}").route(get().to(rest::node)))
         .service(at("/ws/v1/cluster/nodes/{node}/resource").route(web::post().to(offer::change)))
         .configure(label_routes)
+        .configure(change::routes)
         .route("/jmx", get().to(servlets::jmx))
         .route("/conf", get().to(yarn_web::conf))
         .route("/isActive", get().to(servlets::is_active))

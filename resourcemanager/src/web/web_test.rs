@@ -254,7 +254,34 @@ async fn queues_sums_and_beans_tell_what_is_used() {
         (&sums["appsSubmitted"], &sums["appsRunning"]),
         (&1.into(), &1.into())
     );
-    let health = &root["health"];
+    let beans = json(
+        &rm,
+        "/jmx?qry=Hadoop:service=ResourceManager,name=QueueMetrics,q0=root,q1=gpu",
+    )
+    .await;
+    let bean = &beans["beans"][0];
+    assert_eq!(bean["AllocatedMB"], 1024);
+    // It has a container, so that Hadoop counts it as running.
+    assert_eq!(
+        (&bean["AppsPending"], &bean["AppsRunning"]),
+        (&0.into(), &1.into())
+    );
+    let missing = get(
+        &rm,
+        "/jmx?get=Hadoop:service=ResourceManager,name=ClusterMetrics::Nothing",
+    )
+    .await;
+    assert!(missing.starts_with("HTTP/1.1 404"), "{missing}");
+    rm.0.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn health_tells_the_last_operations() {
+    let (rm, _node, app) = at_work().await;
+    let attempts = json(&rm, &format!("/ws/v1/cluster/apps/{app}/appattempts")).await;
+    let first = &attempts["appAttempts"]["appAttempt"][0];
+    let tree = json(&rm, "/ws/v1/cluster/scheduler").await;
+    let health = &tree["scheduler"]["schedulerInfo"]["health"];
     let [allocation, release, ..] = &health["operationsInfo"].as_array().unwrap()[..] else {
         panic!("{health}");
     };
@@ -271,24 +298,14 @@ async fn queues_sums_and_beans_tell_what_is_used() {
     );
     assert_eq!(details["resources"]["memory"], 1024);
     assert!(health["lastrun"].as_i64().unwrap() > 0, "{health}");
-    let beans = json(
-        &rm,
-        "/jmx?qry=Hadoop:service=ResourceManager,name=QueueMetrics,q0=root,q1=gpu",
-    )
-    .await;
-    assert_eq!(beans["beans"][0]["AllocatedMB"], 1024);
-    // It has a container, so that Hadoop counts it as running.
-    let bean = &beans["beans"][0];
-    assert_eq!(
-        (&bean["AppsPending"], &bean["AppsRunning"]),
-        (&0.into(), &1.into())
-    );
-    let missing = get(
-        &rm,
-        "/jmx?get=Hadoop:service=ResourceManager,name=ClusterMetrics::Nothing",
-    )
-    .await;
-    assert!(missing.starts_with("HTTP/1.1 404"), "{missing}");
+    rm.0.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_are_told_as_xml_and_as_nothing_else() {
+    let (rm, _node, _) = at_work().await;
+    let nodes = json(&rm, "/ws/v1/cluster/nodes").await;
+    let id = nodes["nodes"]["node"][0]["id"].as_str().unwrap().to_owned();
     let xml = send(
         &rm,
         "GET",

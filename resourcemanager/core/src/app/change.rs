@@ -134,8 +134,13 @@ impl Rm {
             .map_or(wall, |app| app.submitted_wall_ms);
         let asked_s = expiry_wall_ms.saturating_sub(started).max(1000) / 1000;
         let allowed_s = self.sched.lifetime_s(idx, asked_s);
-        let expiry = started.saturating_add(allowed_s.saturating_mul(1000));
-        self.expire_at(idx, id, expiry_wall_ms.min(expiry));
+        let expiry = if allowed_s < asked_s {
+            started.saturating_add(allowed_s.saturating_mul(1000))
+        } else {
+            // to the millisecond, as it was asked for
+            expiry_wall_ms
+        };
+        self.expire_at(idx, id, expiry);
         Ok(Some(self.store_change(id, idx, out)))
     }
 

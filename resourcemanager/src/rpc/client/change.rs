@@ -83,10 +83,17 @@ fn expiry(timeouts: &[ApplicationUpdateTimeoutMapProto]) -> Result<i64, RemoteEx
             "At least one ApplicationTimeoutType should be configured for updating timeouts.";
         return Err(errors::yarn(text));
     };
-    let text = lifetime.expire_time();
+    parse_expiry(lifetime.expire_time()).map_err(errors::yarn)
+}
+
+/// When an application shall have ended, as clients write it, as wall milliseconds.
+///
+/// # Errors
+/// It is no time: Hadoop's text.
+pub(crate) fn parse_expiry(text: &str) -> Result<i64, String> {
     from_iso8601(text).ok_or_else(|| {
-        errors::yarn(format!(
+        format!(
             "Expire time is not in ISO8601 format. ISO8601 supported format is yyyy-MM-dd'T'HH:mm:ss.SSSZ. Configured timeout value is {text}"
-        ))
+        )
     })
 }

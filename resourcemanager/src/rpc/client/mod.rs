@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::{Context, Incoming, Method, errors, refuse};
 
-pub(crate) use change::expiry_time;
+pub(crate) use change::{expiry_time, parse_expiry};
 pub(crate) use reports::{app_url_of, app_urls};
 
 const fn row(name: &'static str, run: fn(&Arc<Context>, Incoming)) -> Method {
