@@ -19,6 +19,7 @@ public final class Console {
 
   private final YarnConfiguration conf = new YarnConfiguration();
   private final Map<String, UnmanagedAm> masters = new HashMap<>();
+  private final Map<String, ResizeAm> resizers = new HashMap<>();
   private YarnClient client;
 
   private Console() {
@@ -61,7 +62,14 @@ public final class Console {
         UnmanagedAm opened = UnmanagedAm.open(conf, client, request);
         masters.put(opened.id(), opened);
         return Map.of("app", opened.id(), "attempt", opened.attempt());
+      case "resize.open":
+        UnmanagedAm launched = UnmanagedAm.open(conf, client, request);
+        resizers.put(launched.id(), ResizeAm.open(conf, client, launched));
+        return Map.of("app", launched.id());
       default:
+        if (call.startsWith("resize.")) {
+          return resizers.get(request.get("app").asText()).answer(call, request);
+        }
         if (!call.startsWith("am.")) {
           throw new IllegalArgumentException("unknown call " + call);
         }
