@@ -2,7 +2,10 @@
 //! May touch: integers and the names of the lanes.
 //! Must not: round (the calculator of the scheduler does), or hold GPU shapes.
 
-use std::fmt::{self, Write as _};
+use std::{
+    fmt::{self, Write as _},
+    hash::{Hash, Hasher},
+};
 
 use crate::limits::RESOURCE_LANES;
 
@@ -16,10 +19,23 @@ pub const MILLI: i64 = 1000;
 pub const LANES: usize = RESOURCE_LANES;
 
 /// Amounts by lane: 0 memory in MiB, 1 vcores, then the types of [`ResourceTypes`] in its order.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Eq, PartialOrd, Ord, Default, serde::Serialize, serde::Deserialize)]
 pub struct Resource(pub [i64; LANES]);
+
+// all lanes at once: limits compare all the time, and a derived comparison is a call of memcmp
+impl PartialEq for Resource {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        let differ = |all, (a, b): (&i64, &i64)| all | (a ^ b);
+        self.0.iter().zip(&other.0).fold(0, differ) == 0
+    }
+}
+
+impl Hash for Resource {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
 
 impl Resource {
     /// Nothing of anything.

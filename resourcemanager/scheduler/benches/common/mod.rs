@@ -1,11 +1,11 @@
 //! What the scheduler's benches share: a cluster of GPU nodes, its queues and applications, medians,
 //! and an allocator that counts.
-//! May touch: the scheduler's public face; the clock.
+//! May touch: the scheduler's public face; the clock of its own thread.
 //! Must not: look into its tables.
 #![allow(dead_code, reason = "each bench uses a part of it")]
 #![allow(
     unsafe_code,
-    reason = "an allocator that counts can only be written so"
+    reason = "an allocator that counts and a thread's clock can only be had so"
 )]
 
 use std::{
@@ -13,7 +13,6 @@ use std::{
     collections::BTreeMap,
     sync::Arc,
     sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
 };
 
 use capacity_scheduler::{
@@ -25,6 +24,8 @@ use yarn_types::{ApplicationId, GPU, MILLI, Millis, Resource, ResourceType, Reso
 
 /// Heap allocations since the start.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+/// Bytes that are allocated now.
+static BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// The system's allocator, counted.
 pub struct Counting;
@@ -33,17 +34,21 @@ pub struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(layout.size() as u64, Ordering::Relaxed);
         // SAFETY: the caller's promises are those that the system's allocator needs
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size() as u64, Ordering::Relaxed);
         // SAFETY: `at` came from `alloc` above with this layout
         unsafe { System.dealloc(at, layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(size as u64, Ordering::Relaxed);
+        BYTES.fetch_sub(layout.size() as u64, Ordering::Relaxed);
         // SAFETY: `at` came from `alloc` above with this layout
         unsafe { System.realloc(at, layout, size) }
     }
@@ -57,6 +62,11 @@ pub fn allocations(f: impl FnOnce()) -> u64 {
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     f();
     ALLOCATIONS.load(Ordering::Relaxed) - before
+}
+
+/// Bytes that are allocated now.
+pub fn bytes() -> f64 {
+    BYTES.load(Ordering::Relaxed) as f64
 }
 
 /// GPUs of a node.
@@ -119,32 +129,34 @@ pub struct Cluster {
 
 impl Cluster {
     pub fn new(nodes: u32, queues: usize, apps: u32) -> Self {
-        let mut sched = Sched::new(conf(queues, false));
-        let racks: Vec<Arc<str>> = (0..nodes.div_ceil(40))
-            .map(|r| Arc::from(format!("/rack{r}")))
-            .collect();
-        sched.add_nodes((0..nodes).map(|n| {
-            let host: Arc<str> = Arc::from(format!("host{n:05}"));
-            let rack = Arc::clone(&racks[(n / 40) as usize]);
-            (
-                NodeIdx(n),
-                host,
-                rack,
-                gib(1024, 128, GPUS),
-                LabelIdx::DEFAULT,
-            )
-        }));
         let mut cluster = Self {
-            sched,
+            sched: Sched::new(conf(queues, false)),
             now: Millis(1000),
             apps: 0,
-            nodes,
+            nodes: 0,
             told: Vec::new(),
         };
+        cluster.add_nodes(nodes);
         for app in 0..apps {
             cluster.submit(app as usize % queues);
         }
         cluster
+    }
+
+    /// More nodes, all at once.
+    pub fn add_nodes(&mut self, nodes: u32) {
+        let total = gib(1024, 128, GPUS);
+        let mut rack: Arc<str> = Arc::from("/rack");
+        let all = (self.nodes..self.nodes + nodes).map(|n| {
+            if n.is_multiple_of(40) {
+                rack = Arc::from(format!("/rack{}", n / 40));
+            }
+            let host: Arc<str> = Arc::from(format!("host{n:05}"));
+            let rack = Arc::clone(&rack);
+            (NodeIdx(n), host, rack, total, LabelIdx::DEFAULT)
+        });
+        self.sched.add_nodes(all);
+        self.nodes += nodes;
     }
 
     /// One more application in leaf `queue`; its ApplicationMaster is unmanaged.
@@ -194,6 +206,12 @@ impl Cluster {
         &self.told
     }
 
+    /// [`Self::pass`], with nothing kept here.
+    pub fn take(&mut self) -> Vec<Told> {
+        while self.sched.pass(self.now) {}
+        self.sched.take_told()
+    }
+
     /// The only grant of a pass.
     pub fn granted(&mut self) -> Option<ContainerIdx> {
         match self.pass() {
@@ -202,11 +220,12 @@ impl Cluster {
         }
     }
 
-    /// Fills every GPU of the cluster with containers of one, in the name of all applications.
+    /// Containers of one GPU each on `gpus` of them, in the name of all applications.
     pub fn fill(&mut self, gpus: u64) -> Vec<ContainerIdx> {
-        let each = i32::try_from(gpus.div_ceil(u64::from(self.apps))).unwrap();
+        let apps = u64::from(self.apps);
         for app in 0..self.apps {
-            self.ask(AppIdx(app), gib(8, 1, 1), each);
+            let each = gpus / apps + u64::from(u64::from(app) < gpus % apps);
+            self.ask(AppIdx(app), gib(8, 1, 1), i32::try_from(each).unwrap());
         }
         let mut all = Vec::new();
         for told in self.pass() {
@@ -221,27 +240,33 @@ impl Cluster {
     }
 }
 
-/// The median time of `runs` calls.
-pub fn median(runs: usize, mut f: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..runs)
-        .map(|_| {
-            let start = Instant::now();
-            f();
-            start.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
+/// Seconds that this thread ran on a processor, so that what else runs on the machine counts little.
+pub fn ran_s() -> f64 {
+    let mut at = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the call writes to `at`, which outlives it
+    let answer = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut at) };
+    assert_eq!(answer, 0);
+    at.tv_sec as f64 + at.tv_nsec as f64 / 1e9
+}
+
+/// Seconds of processor time that `f` takes.
+pub fn took_s(f: impl FnOnce()) -> f64 {
+    let before = ran_s();
+    f();
+    ran_s() - before
+}
+
+/// The median of `runs` times of processor, in microseconds; each is that of `calls` calls, divided
+/// by them, as reading the clock takes longer than many a call.
+pub fn median_us(runs: usize, calls: u32, mut f: impl FnMut()) -> f64 {
+    let once = |()| {
+        let took = took_s(|| (0..calls).for_each(|_| f()));
+        took * 1e6 / f64::from(calls)
+    };
+    let mut times: Vec<f64> = std::iter::repeat_n((), runs).map(once).collect();
+    times.sort_by(f64::total_cmp);
     times[times.len() / 2]
-}
-
-/// Milliseconds that this thread ran on a processor, so that what else runs on the machine does not
-/// count.
-pub fn cpu_ms() -> f64 {
-    let ran = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    ran.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e6
-}
-
-/// Microseconds with two places.
-pub fn us(d: Duration) -> f64 {
-    d.as_secs_f64() * 1e6
 }

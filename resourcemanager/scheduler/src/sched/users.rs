@@ -137,8 +137,7 @@ impl Sched {
             return;
         }
         u.active = active;
-        let labels: Vec<LabelIdx> = u.used.labels().collect();
-        for label in labels {
+        for label in u.used.labels() {
             if active {
                 leaf.sums.used_by_active.add(label, u.used.get(label));
             } else {
@@ -180,7 +179,7 @@ impl Sched {
         leaf.sums.ratio.clear();
         for user in leaf.users.values_mut() {
             user.ratio.clear();
-            for label in user.used.labels().collect::<Vec<_>>() {
+            for label in user.used.labels() {
                 let total = self.labels.total(label);
                 let share = calc.share(user.used.get(label), total, &self.conf.types);
                 *slot(&mut user.ratio, label) = share;

@@ -120,6 +120,11 @@ impl Sched {
     }
 
     pub(in crate::sched) fn accepts(&self, p: &Proposal) -> bool {
+        self.accepts_but(p, false)
+    }
+
+    /// [`Self::accepts`]; where `user_tested`, it is known that the user is within its limit.
+    pub(in crate::sched) fn accepts_but(&self, p: &Proposal, user_tested: bool) -> bool {
         let (Some(a), Some(n)) = (self.app(p.app), self.nodes.get(p.node)) else {
             return false;
         };
@@ -140,11 +145,11 @@ impl Sched {
         if !p.reserve && !self.conf.calculator.fits(p.size, n.free().plus(killed)) {
             return false;
         }
-        p.from.is_some() || self.limits_accept(p, killed)
+        p.from.is_some() || self.limits_accept(p, killed, user_tested)
     }
 
     /// The user's and every queue's limit, with what the proposal gives up taken off.
-    fn limits_accept(&self, p: &Proposal, killed: Resource) -> bool {
+    fn limits_accept(&self, p: &Proposal, killed: Resource, user_tested: bool) -> bool {
         let (calc, types, cluster) = (self.conf.calculator, &self.conf.types, self.cluster_total());
         let (Some(a), Some(n)) = (self.app(p.app), self.nodes.get(p.node)) else {
             return false;
@@ -155,18 +160,16 @@ impl Sched {
             .and_then(|idx| self.containers.get(idx))
             .map_or(Resource::ZERO, |c| c.resource)
             .plus(killed);
-        let of_user = self
-            .tree
-            .get(a.queue)
-            .leaf
-            .users
-            .get(&a.user)
-            .map_or(Resource::ZERO, |u| u.used.get(label));
-        let limit = self.user_limit(a.queue, a.user, label, p.mode, true);
-        if calc
-            .compare(of_user.minus(given_up), limit, cluster, types)
-            .is_gt()
-        {
+        let within = || {
+            let users = &self.tree.get(a.queue).leaf.users;
+            let of_user = users
+                .get(&a.user)
+                .map_or(Resource::ZERO, |u| u.used.get(label));
+            let limit = self.user_limit(a.queue, a.user, label, p.mode, true);
+            calc.compare(of_user.minus(given_up), limit, cluster, types)
+                .is_le()
+        };
+        if !user_tested && !within() {
             return false;
         }
         let by = p.size.minus(given_up);

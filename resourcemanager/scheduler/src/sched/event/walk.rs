@@ -396,7 +396,9 @@ impl Sched {
             unreserve,
             kill,
         };
-        if self.accepts(&proposal) {
+        // nothing must go before the user is within its limit: the walk saw that it is
+        let user_tested = limits.to_unreserve.is_zero();
+        if self.accepts_but(&proposal, user_tested) {
             Outcome::Proposed(proposal)
         } else {
             Outcome::Skipped
@@ -456,6 +458,7 @@ impl Sched {
             unreserve: None,
             kill: Vec::new(),
         };
-        self.accepts(&proposal).then_some(proposal)
+        let user_tested = limits.to_unreserve.is_zero();
+        self.accepts_but(&proposal, user_tested).then_some(proposal)
     }
 }
