@@ -110,10 +110,10 @@ pub struct OperationReport {
 /// What the scheduler did last, for readers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HealthReport {
-    /// Wall milliseconds of the latest run: a node's turn, or with event pacing a pass that did
-    /// something. 0 before the first.
+    /// Wall milliseconds of the latest look at a node, which every heartbeat brings, or pass that
+    /// did something. 0 before the first.
     pub run_wall_ms: i64,
-    /// What it did.
+    /// What a node's turn did, or with event pacing the latest pass that did something.
     pub run: RunSums,
     /// The latest grant.
     pub allocation: OperationReport,
@@ -142,6 +142,11 @@ impl Rm {
             self.health.run = std::mem::take(&mut self.health.since);
             self.health.run_wall_ms = self.wall_now();
         }
+    }
+
+    /// A node said what it has.
+    pub(crate) fn scheduler_looked(&mut self) {
+        self.health.run_wall_ms = self.wall_now();
     }
 
     /// Counts an end, and one by preemption also as that.

@@ -220,12 +220,14 @@ impl Rm {
         more
     }
 
-    /// With heartbeat pacing a node gets containers in its turn.
+    /// With heartbeat pacing a node gets containers in its turn; else it has them already.
     pub(crate) fn node_turn(&mut self, node: NodeIdx, out: &mut Vec<Effect>) {
         if self.sched.pacing() == Pacing::Heartbeat {
             self.sched.node_update(self.now, node);
             self.on_told(out);
             self.scheduler_ran(true);
+        } else {
+            self.scheduler_looked();
         }
     }
 
