@@ -185,7 +185,7 @@ fn measure(nodes: u32, queues: usize, apps: u32) -> Row {
         assert!(c.pass().is_empty());
         c.ask(AppIdx(turn), gib(8, 1, GPUS + 1), 0);
     });
-    let (handover, preemption) = contended(&mut c, size);
+    let handover = contended(&mut c, size);
     let mut node = 0;
     let heartbeat = median_us(50, 1_000, || {
         node = (node + 13) % nodes;
@@ -206,15 +206,14 @@ fn measure(nodes: u32, queues: usize, apps: u32) -> Row {
         heartbeat,
         limit,
         handover,
-        preemption,
+        preemption: preemption(nodes, queues, apps),
         scan: bare_scan(nodes),
         allocations,
     }
 }
 
-/// On a full cluster where everybody wants more: an end and the grant that follows it, and a round
-/// of the preemption monitor.
-fn contended(c: &mut Cluster, size: Resource) -> (f64, f64) {
+/// On a full cluster where everybody wants more: an end and the grant that follows it.
+fn contended(c: &mut Cluster, size: Resource) -> f64 {
     let all = i32::try_from(i64::from(c.nodes) * GPUS / i64::from(c.apps)).unwrap();
     for app in 0..c.apps {
         c.ask(AppIdx(app), size, all + 10);
@@ -225,15 +224,40 @@ fn contended(c: &mut Cluster, size: Resource) -> (f64, f64) {
         assert!(c.sched.release(oldest));
         live.extend(granted(c.pass()));
     });
-    let preemption = median_us(5, 1, || {
-        c.sched.preempt_tick(c.now);
-        std::hint::black_box(c.sched.take_told());
-    });
     for app in 0..c.apps {
         c.ask(AppIdx(app), size, 0);
     }
     c.pass();
-    (handover, preemption)
+    handover
+}
+
+/// A round of the preemption monitor: half of the queues hold the whole cluster, unevenly, and all
+/// want more.
+fn preemption(nodes: u32, queues: usize, apps: u32) -> f64 {
+    let mut c = Cluster::new(nodes, queues, apps);
+    let size = gib(8, 1, 1);
+    let gpus = i64::from(nodes) * GPUS;
+    let twice = i32::try_from(2 * gpus / i64::from(apps)).unwrap();
+    for app in (1..apps).step_by(2) {
+        c.ask(
+            AppIdx(app),
+            size,
+            1 + twice + i32::try_from(app % 5).unwrap(),
+        );
+    }
+    assert_eq!(i64::try_from(c.pass().len()).unwrap(), gpus);
+    for app in 0..apps {
+        c.ask(AppIdx(app), size, 10);
+    }
+    c.pass();
+    let mut chosen = 0;
+    let took = median_us(5, 1, || {
+        c.sched.preempt_tick(c.now);
+        chosen += c.sched.take_told().len();
+    });
+    // each queue is owed a GPU at least
+    assert!(chosen > 0 || gpus < i64::try_from(queues).unwrap());
+    took
 }
 
 fn granted(told: &[Told]) -> impl Iterator<Item = ContainerIdx> {

@@ -63,10 +63,10 @@ fn sharing(round: &mut Round<'_>, queue: usize, needs: &mut [Option<Need>]) {
         }
         for index in (0..round.apps[queue].len()).rev() {
             let app = round.apps[queue][index];
-            for at in (0..round.snapshot.apps[app].containers.len()).rev() {
+            for at in (0..round.containers(app).len()).rev() {
                 let container = round.container((app, at));
                 let shares = container.asked == 0 && !container.reserved;
-                if shares && round.partition(container) == partition {
+                if shares && round.partition(&container) == partition {
                     round.take(needs, (app, at), round.conf.conservative_drf);
                 }
             }
@@ -83,7 +83,7 @@ fn from_app(
     am_size: &mut Resource,
 ) {
     let conservative = round.conf.conservative_drf;
-    for at in 0..round.snapshot.apps[app].containers.len() {
+    for at in 0..round.containers(app).len() {
         let place = (app, at);
         let container = round.container(place);
         if !container.reserved || round.chosen.contains(&place) {

@@ -155,7 +155,7 @@ impl Ideal<'_> {
             let parts = Self::parts(&table.rows[partition], &hungry, evenly);
             let taken = self.most_underserved(table, (partition, of), &mut hungry, parts);
             let round = left;
-            for (queue, part) in taken {
+            for (queue, _, part) in taken {
                 if !rules.calculator.any_above_zero(left, rules.types) {
                     break;
                 }
@@ -219,7 +219,11 @@ impl Ideal<'_> {
                 parts_of(rows[*queue].guaranteed, sum)
             }
         };
-        hungry.iter().map(|queue| (*queue, part(queue))).collect()
+        let none = (0.0, 0);
+        hungry
+            .iter()
+            .map(|queue| (*queue, none, part(queue)))
+            .collect()
     }
 
     /// Takes the queues that are equally the most underserved out of `hungry`.
@@ -230,25 +234,27 @@ impl Ideal<'_> {
         hungry: &mut Vec<usize>,
         mut parts: Vec<Parts>,
     ) -> Vec<Parts> {
-        let need = |queue: usize| self.need(table, (partition, of), queue);
-        parts.sort_by(|a, b| compare_need(need(a.0), need(b.0)));
-        let Some(most) = parts.first().map(|(queue, _)| need(*queue)) else {
+        for part in &mut parts {
+            part.1 = self.need(table, (partition, of), part.0);
+        }
+        parts.sort_by(|a, b| compare_need(a.1, b.1));
+        let Some(most) = parts.first().map(|(_, need, _)| *need) else {
             return Vec::new();
         };
-        let equal = |(queue, _): &Parts| compare_need(most, need(*queue)).is_ge();
+        let equal = |(_, need, _): &Parts| compare_need(most, *need).is_ge();
         let count = parts.iter().take_while(|part| equal(part)).count();
         // the first that is not among them is noted, too
-        for (queue, _) in parts.iter().take(count + 1) {
+        for (queue, ..) in parts.iter().take(count + 1) {
             table.note(partition, *queue);
         }
         let rest = parts.split_off(count);
-        *hungry = rest.into_iter().map(|(queue, _)| queue).collect();
+        *hungry = rest.into_iter().map(|(queue, ..)| queue).collect();
         parts
     }
 
     fn sort(&self, table: &Table, (partition, of): (usize, Resource), hungry: &mut [usize]) {
-        let need = |queue: usize| self.need(table, (partition, of), queue);
-        hungry.sort_by(|a, b| compare_need(need(*a), need(*b)));
+        let need = |queue: &usize| self.need(table, (partition, of), *queue);
+        hungry.sort_by(|a, b| compare_need(need(a), need(b)));
     }
 
     /// The part of its guarantee that a queue would hold, and its priority.
@@ -355,8 +361,8 @@ impl Ideal<'_> {
     }
 }
 
-/// A queue and its part of an offer by lane.
-type Parts = (usize, [f64; yarn_types::LANES]);
+/// A queue, how much it needs, and its part of an offer by lane.
+type Parts = (usize, (f64, i32), [f64; yarn_types::LANES]);
 
 #[cfg(test)]
 #[path = "ideal_test.rs"]

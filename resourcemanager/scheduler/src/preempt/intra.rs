@@ -68,7 +68,7 @@ fn used_enough(round: &Round<'_>, partition: usize, queue: usize) -> bool {
 fn deduct_from_plans(round: &Round<'_>, plans: &mut Plans) {
     for place in &round.chosen {
         let container = round.container(*place);
-        let partition = round.partition(container);
+        let partition = round.partition(&container);
         let queue = round.snapshot.apps[place.0].queue;
         let total = round.snapshot.partitions[partition].total;
         let Some(plan) = plans.get_mut(&(partition, queue)) else {
@@ -163,7 +163,7 @@ fn from_app(
 fn keeps(round: &Round<'_>, plans: &Plans, place: Place, user: usize, used: Resource) -> bool {
     let container = round.container(place);
     let queue = round.snapshot.apps[place.0].queue;
-    let Some(plan) = plans.get(&(round.partition(container), queue)) else {
+    let Some(plan) = plans.get(&(round.partition(&container), queue)) else {
         return false;
     };
     let Some(planned) = plan.users.get(&user) else {

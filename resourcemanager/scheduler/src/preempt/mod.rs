@@ -24,5 +24,5 @@ pub use monitor::Monitor;
 pub use rules::Rules;
 pub use snapshot::{
     Action, App, AppShare, Container, ContainerKey, LeafOrder, Node, Partition, Queue, QueueRow,
-    QueueShare, Snapshot, User, UserShare,
+    QueueShare, Snapshot, Source, User, UserShare,
 };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use yarn_types::Millis;
 
 use super::{
-    Action, ContainerKey, QueueRow, Rules, Snapshot, fifo, ideal::Purpose, intra, priority,
+    Action, ContainerKey, QueueRow, Rules, Snapshot, Source, fifo, ideal::Purpose, intra, priority,
     reserved, round::Round, table::Table,
 };
 use crate::conf::PreemptionConf;
@@ -34,7 +34,23 @@ impl Monitor {
         conf: &PreemptionConf,
         rules: &Rules<'_>,
     ) -> Vec<Action> {
-        let mut round = Round::new(now, snapshot, conf, rules);
+        self.run(Round::new(now, snapshot, conf, rules))
+    }
+
+    /// [`Self::tick`] with containers from `source`.
+    pub fn tick_from(
+        &mut self,
+        now: Millis,
+        snapshot: &Snapshot,
+        source: Source<'_>,
+        conf: &PreemptionConf,
+        rules: &Rules<'_>,
+    ) -> Vec<Action> {
+        self.run(Round::new(now, snapshot, conf, rules).with_source(source))
+    }
+
+    fn run(&mut self, mut round: Round<'_>) -> Vec<Action> {
+        let (now, conf) = (round.now, round.conf);
         select(&mut round);
         let mut actions = Vec::new();
         if !conf.observe_only {

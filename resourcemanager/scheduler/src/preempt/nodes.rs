@@ -1,10 +1,10 @@
 //! What is on each node.
-//! May touch: a snapshot.
+//! May touch: the round, read only.
 //! Must not: choose.
 
 use yarn_types::Resource;
 
-use super::{Snapshot, round::Place};
+use super::round::{Place, Round};
 
 /// One node.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -21,16 +21,18 @@ pub(super) struct Board {
     pub(super) reserved: Option<Place>,
 }
 
-/// All nodes.
-pub(super) fn boards(snapshot: &Snapshot) -> Vec<Board> {
+/// All nodes; what is on them is there of nodes with reservations, and of all where a reservation
+/// may move.
+pub(super) fn boards(round: &Round<'_>) -> Vec<Board> {
+    let snapshot = round.snapshot;
     let board = |node: &super::Node| Board {
         partition: node.partition,
         unallocated: node.total,
         ..Board::default()
     };
     let mut boards: Vec<Board> = snapshot.nodes.iter().map(board).collect();
-    for (app, facts) in snapshot.apps.iter().enumerate() {
-        for (at, container) in facts.containers.iter().enumerate() {
+    for app in round.apps_on_boards() {
+        for (at, container) in round.containers(app).iter().enumerate() {
             let Some(board) = boards.get_mut(container.node) else {
                 continue;
             };

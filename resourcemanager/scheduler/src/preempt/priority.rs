@@ -24,7 +24,10 @@ struct Work {
 
 /// Chooses for reservations older than the delay, until their queues have their guarantees.
 pub(super) fn select(round: &mut Round<'_>) {
-    let boards = boards(round.snapshot);
+    if !round.may_have_reservations() {
+        return;
+    }
+    let boards = boards(round);
     let mut waiting = Vec::new();
     for (node, board) in boards.iter().enumerate() {
         let Some(place) = board.reserved else {

@@ -20,8 +20,11 @@ pub(super) fn select(round: &mut Round<'_>) {
         reserved: true,
         balance: false,
     });
+    if !round.may_have_reservations() {
+        return;
+    }
     let mut quotas = quotas(round);
-    let boards = boards(round.snapshot);
+    let boards = boards(round);
     let mut worth: Vec<(f32, &Board)> = Vec::new();
     for board in boards.iter().filter(|board| board.reserved.is_some()) {
         if let Some((cost, _)) = on_node(round, board, &mut quotas, true) {

@@ -2,12 +2,12 @@
 //! May touch: a snapshot, the working table.
 //! Must not: decide in which order containers are looked at.
 
-use std::collections::BTreeSet;
+use std::{cell::OnceCell, collections::BTreeSet};
 
 use yarn_types::{LANES, Millis, Resource};
 
 use super::{
-    Action, Container, LeafOrder, Rules, Snapshot,
+    Action, Container, LeafOrder, Rules, Snapshot, Source,
     ideal::{Ideal, Purpose},
     table::Table,
 };
@@ -60,6 +60,10 @@ pub(super) struct Round<'a> {
     pub(super) at_once: Vec<Action>,
     /// Applications of each queue in the order of submission.
     pub(super) apps: Vec<Vec<usize>>,
+    /// Where containers come from, if not from the picture.
+    source: Option<Source<'a>>,
+    /// Those that were looked at, by application.
+    looked_at: Vec<OnceCell<Vec<Container>>>,
 }
 
 impl<'a> Round<'a> {
@@ -89,12 +93,47 @@ impl<'a> Round<'a> {
             wait_ms: conf.max_wait_before_kill_ms,
             at_once: Vec::new(),
             apps,
+            source: None,
+            looked_at: Vec::new(),
+        }
+    }
+
+    /// Containers come from `source`.
+    pub(super) fn with_source(mut self, source: Source<'a>) -> Self {
+        self.looked_at
+            .resize_with(self.snapshot.apps.len(), OnceCell::new);
+        self.source = Some(source);
+        self
+    }
+
+    /// The containers of an application, oldest first.
+    pub(super) fn containers(&self, app: usize) -> &[Container] {
+        match self.source {
+            None => &self.snapshot.apps[app].containers,
+            Some(source) => self.looked_at[app].get_or_init(|| (source.containers)(app)),
+        }
+    }
+
+    /// There may be reservations.
+    pub(super) fn may_have_reservations(&self) -> bool {
+        let is_some = |source: Source<'_>| !source.beside_reservations.is_empty();
+        self.source.is_none_or(is_some)
+    }
+
+    /// The applications that hold something on the nodes that selectors look at: those with
+    /// reservations, or all where a reservation may move.
+    pub(super) fn apps_on_boards(&self) -> Vec<usize> {
+        match self.source {
+            Some(source) if !self.conf.underutilized_move_reservation => {
+                source.beside_reservations.to_vec()
+            }
+            _ => (0..self.snapshot.apps.len()).collect(),
         }
     }
 
     /// The container at `place`.
-    pub(super) fn container(&self, place: Place) -> &'a Container {
-        &self.snapshot.apps[place.0].containers[place.1]
+    pub(super) fn container(&self, place: Place) -> Container {
+        self.containers(place.0)[place.1]
     }
 
     /// The partition of its node.
@@ -119,7 +158,7 @@ impl<'a> Round<'a> {
     pub(super) fn deduct_chosen(&mut self) {
         for place in &self.chosen {
             let container = self.container(*place);
-            let partition = self.partition(container);
+            let partition = self.partition(&container);
             let queue = self.snapshot.apps[place.0].queue;
             let total = self.snapshot.partitions[partition].total;
             self.table
@@ -151,7 +190,7 @@ impl<'a> Round<'a> {
             return false;
         }
         let container = self.container(place);
-        let partition = self.partition(container);
+        let partition = self.partition(&container);
         let Some(need) = needs.get_mut(partition).and_then(Option::as_mut) else {
             return false;
         };
@@ -206,10 +245,10 @@ impl<'a> Round<'a> {
     /// The containers of an application that run, those of the lowest priority and then the newest
     /// first (`PreemptionCandidatesSelector.sortContainers`).
     pub(super) fn victims(&self, app: usize) -> Vec<Place> {
-        let containers = &self.snapshot.apps[app].containers;
+        let containers = self.containers(app);
         let live = containers.iter().enumerate().filter(|(_, c)| !c.reserved);
         let mut places: Vec<Place> = live.map(|(at, _)| (app, at)).rev().collect();
-        places.sort_by_key(|place| std::cmp::Reverse(self.container(*place).priority));
+        places.sort_by_key(|(_, at)| std::cmp::Reverse(containers[*at].priority));
         places
     }
 

@@ -91,7 +91,7 @@ pub struct QueueShare {
     /// Reserved.
     pub reserved: Resource,
     /// Of a leaf: what its users ask for within their limits
-    /// (`getTotalPendingResourcesConsideringUserLimit`). A parent's is the sum of its leaves.
+    /// (`getTotalPendingResourcesConsideringUserLimit`). What a parent has here does not count.
     pub pending: Resource,
     /// The same less what is reserved, never below nothing, user by user.
     pub pending_less_reserved: Resource,
@@ -134,6 +134,16 @@ pub struct App {
     pub shares: Vec<AppShare>,
     /// Its containers in the order of their numbers, oldest first.
     pub containers: Vec<Container>,
+}
+
+/// Where the containers of a picture come from whose applications list none: of most applications
+/// nobody looks at them.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// The containers of the application at this place, oldest first.
+    pub containers: &'a dyn Fn(usize) -> Vec<Container>,
+    /// The applications that hold something on nodes with reservations, in order.
+    pub beside_reservations: &'a [usize],
 }
 
 /// Amounts of an application in one partition.

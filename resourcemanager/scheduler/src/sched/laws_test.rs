@@ -364,6 +364,29 @@ fn accounts_add_up_after_every_step_heartbeat_paced() {
 }
 
 #[test]
+fn a_round_of_preemption_is_the_same_with_all_containers_in_its_picture() {
+    let mut actions = 0;
+    for seed in 1..=12 {
+        let mut run = Run::new(seed, true);
+        for step in 0..120 {
+            run.step();
+            run.place();
+            let mut sched = run.c.sched.clone();
+            let p = &mut sched.conf.queues.cluster.preemption;
+            (p.select_reserved, p.underutilized) = (true, true);
+            (p.balance_after_satisfied, p.intra.enabled) = (seed % 3 == 0, true);
+            p.underutilized_move_reservation = seed % 2 == 0;
+            (p.total_per_round, p.natural_termination_factor) = (1.0, 1.0);
+            p.max_ignored_over_capacity = 0.0;
+            p.underutilized_delay_ms = 0;
+            let wanted = sched.actions_of_a_round(run.c.now);
+            actions += wanted.unwrap_or_else(|| panic!("seed {seed} step {step}"));
+        }
+    }
+    assert!(actions > 100, "only {actions} actions");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_state() {
     assert_eq!(run(7, true, 300), run(7, true, 300));
     assert_ne!(run(7, true, 300), run(8, true, 300));

@@ -2,7 +2,7 @@
 //! May touch: reservations through `commit.rs`; what may be taken when its place is needed.
 //! Must not: choose containers (`preempt` does).
 
-use std::collections::BTreeMap;
+use std::{cell::RefCell, collections::BTreeMap};
 
 use yarn_types::{Millis, Resource};
 
@@ -16,19 +16,31 @@ use super::{
 use crate::{
     conf::{LeafOrder, ParentOrder},
     num,
-    preempt::{self, Action, ContainerKey, QueueRow, Rules, Snapshot},
+    preempt::{self, Action, ContainerKey, Monitor, QueueRow, Rules, Snapshot, Source},
 };
 
 /// Where the parts of a snapshot come from.
 #[derive(Default)]
 struct Places {
     nodes: Vec<NodeIdx>,
-    node_at: BTreeMap<NodeIdx, usize>,
+    /// By index of the node.
+    node_at: Vec<usize>,
     queues: Vec<QueueIdx>,
-    queue_at: BTreeMap<QueueIdx, usize>,
+    /// By index of the queue.
+    queue_at: Vec<usize>,
     user_at: BTreeMap<(QueueIdx, UserIdx), usize>,
-    containers: BTreeMap<ContainerKey, ContainerIdx>,
+    apps: Vec<AppIdx>,
 }
+
+/// What a round wants done, and what its names mean.
+struct MonitorRound {
+    actions: Vec<Action>,
+    by_key: ByKey,
+    nodes: Vec<NodeIdx>,
+}
+
+/// Containers by their numbers.
+type ByKey = BTreeMap<ContainerKey, ContainerIdx>;
 
 impl Sched {
     /// Whether the monitor is on; its period then, in milliseconds.
@@ -53,22 +65,95 @@ impl Sched {
     /// One round of the monitor: containers to ask back or to end are told.
     pub fn preempt_tick(&mut self, now: Millis) {
         self.now = now;
-        let mut places = Places::default();
-        let snapshot = self.snapshot(&mut places);
-        let conf = self.conf.queues.cluster.preemption;
-        let rules = Rules {
-            calculator: self.conf.calculator,
-            types: &self.conf.types,
-            spare_cpu_only: true,
-        };
-        let actions = self.monitor.tick(now, &snapshot, &conf, &rules);
-        for action in actions {
-            self.act(action, &places);
+        let mut monitor = std::mem::take(&mut self.monitor);
+        let round = self.monitor_round(&mut monitor, now);
+        self.monitor = monitor;
+        for action in round.actions {
+            self.act(action, &round.nodes, &round.by_key);
         }
     }
 
-    fn act(&mut self, action: Action, places: &Places) {
-        let of = |key: &ContainerKey| places.containers.get(key).copied();
+    fn monitor_round(&self, monitor: &mut Monitor, now: Millis) -> MonitorRound {
+        let mut places = Places::default();
+        let snapshot = self.snapshot(&mut places);
+        let looked_at = RefCell::new(Vec::new());
+        let containers = |app: usize| {
+            let a = places.apps.get(app).and_then(|app| self.app(*app));
+            a.map_or_else(Vec::new, |a| {
+                self.shown_containers(a, &places, &mut looked_at.borrow_mut())
+            })
+        };
+        let source = Source {
+            containers: &containers,
+            beside_reservations: &self.beside_reservations(&places),
+        };
+        let conf = self.conf.queues.cluster.preemption;
+        let actions = monitor.tick_from(now, &snapshot, source, &conf, &self.preemption_rules());
+        MonitorRound {
+            actions,
+            by_key: looked_at.into_inner().into_iter().collect(),
+            nodes: places.nodes,
+        }
+    }
+
+    fn preemption_rules(&self) -> Rules<'_> {
+        Rules {
+            calculator: self.conf.calculator,
+            types: &self.conf.types,
+            spare_cpu_only: true,
+        }
+    }
+
+    /// How many actions a round wants; `None` where it would want others, or remember something
+    /// else, with all containers in its picture from the start.
+    #[cfg(test)]
+    pub(super) fn actions_of_a_round(&self, now: Millis) -> Option<usize> {
+        let mut places = Places::default();
+        let mut snapshot = self.snapshot(&mut places);
+        let mut all = Vec::new();
+        for (shown, app) in snapshot.apps.iter_mut().zip(&places.apps) {
+            let a = self.app(*app);
+            shown.containers =
+                a.map_or_else(Vec::new, |a| self.shown_containers(a, &places, &mut all));
+        }
+        let conf = self.conf.queues.cluster.preemption;
+        let (mut one, mut other) = (self.monitor.clone(), self.monitor.clone());
+        let actions = one.tick(now, &snapshot, &conf, &self.preemption_rules());
+        let same = actions == self.monitor_round(&mut other, now).actions && one == other;
+        same.then_some(actions.len())
+    }
+
+    /// Applications, as places of the picture, that hold something on nodes with reservations.
+    fn beside_reservations(&self, places: &Places) -> Vec<usize> {
+        let mut is_reserved = vec![false; places.node_at.len()];
+        for c in self
+            .nodes
+            .reservations()
+            .filter_map(|idx| self.containers.get(idx))
+        {
+            if let Some(node) = is_reserved.get_mut(c.node.at()) {
+                *node = true;
+            }
+        }
+        if !is_reserved.contains(&true) {
+            return Vec::new();
+        }
+        let mut holds = vec![false; self.apps.len()];
+        for (_, c) in self.containers.iter() {
+            if let Some(app) = holds.get_mut(c.app.at()) {
+                *app |= is_reserved
+                    .get(c.node.at())
+                    .is_some_and(|reserved| *reserved);
+            }
+        }
+        let apps = places.apps.iter().enumerate();
+        apps.filter(|(_, app)| holds[app.at()])
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    fn act(&mut self, action: Action, nodes: &[NodeIdx], by_key: &ByKey) {
+        let of = |key: &ContainerKey| by_key.get(key).copied();
         match action {
             Action::MarkPreemption(key) => {
                 if let Some(container) = of(&key)
@@ -104,7 +189,7 @@ impl Sched {
                 }
             }
             Action::MoveReservation { reservation, to } => {
-                if let (Some(container), Some(node)) = (of(&reservation), places.nodes.get(to)) {
+                if let (Some(container), Some(node)) = (of(&reservation), nodes.get(to)) {
                     self.move_reservation(container, *node);
                 }
             }
@@ -168,12 +253,14 @@ impl Sched {
 
     fn snapshot(&self, places: &mut Places) -> Snapshot {
         for (idx, _) in self.nodes.iter() {
-            places.node_at.insert(idx, places.nodes.len());
+            places.node_at.resize(idx.at() + 1, 0);
+            places.node_at[idx.at()] = places.nodes.len();
             places.nodes.push(idx);
         }
         places.queues = self.tree.in_order();
+        places.queue_at.resize(self.tree.queues.len(), 0);
         for (at, idx) in places.queues.iter().enumerate() {
-            places.queue_at.insert(*idx, at);
+            places.queue_at[idx.at()] = at;
         }
         let users = self.shown_users(places);
         Snapshot {
@@ -222,18 +309,24 @@ impl Sched {
         let mut out: Vec<preempt::Queue> = Vec::with_capacity(places.queues.len());
         for idx in &places.queues {
             let q = self.tree.get(*idx);
-            let parent = q.parent.and_then(|p| places.queue_at.get(&p)).copied();
+            let parent = q.parent.and_then(|p| places.queue_at.get(p.at())).copied();
             let above = parent.map(|p| (out[p].disabled, out[p].intra_disabled));
             let (disabled, intra) = above.unwrap_or((false, false));
             let shares = self.labels_in_order().map(|label| {
                 let usage = q.usage(label);
+                // a parent's demand is that of its leaves
+                let (pending, pending_less_reserved) = if q.is_parent() {
+                    Default::default()
+                } else {
+                    self.pending_of_leaf(*idx, label)
+                };
                 preempt::QueueShare {
                     guaranteed: q.guaranteed(label),
                     max: q.maximum(label),
                     used: usage.used,
                     reserved: usage.reserved,
-                    pending: self.pending_within_limit(*idx, label, false),
-                    pending_less_reserved: self.pending_within_limit(*idx, label, true),
+                    pending,
+                    pending_less_reserved,
                     killable: self.killable_in(*idx, label),
                 }
             });
@@ -259,15 +352,24 @@ impl Sched {
     }
 
     fn shown_apps(&self, places: &mut Places) -> Vec<preempt::App> {
-        let mut apps: Vec<&App> = self.apps.iter().flatten().collect();
-        apps.sort_by_key(|a| a.submitted);
-        apps.into_iter()
-            .filter(|a| matches!(a.turn, Turn::Active | Turn::Pending))
-            .map(|a| self.shown_app(a, places))
-            .collect()
+        let all = (0..).map(AppIdx).zip(&self.apps);
+        let mut apps: Vec<(AppIdx, &App)> = all
+            .filter_map(|(idx, a)| Some((idx, a.as_ref()?)))
+            .filter(|(_, a)| matches!(a.turn, Turn::Active | Turn::Pending))
+            .collect();
+        apps.sort_by_key(|(_, a)| a.submitted);
+        places.apps = apps.iter().map(|(idx, _)| *idx).collect();
+        let shown = apps.into_iter().map(|(_, a)| self.shown_app(a, places));
+        shown.collect()
     }
 
-    fn shown_app(&self, a: &App, places: &mut Places) -> preempt::App {
+    /// The containers of an application, oldest first; each is noted in `looked_at`.
+    fn shown_containers(
+        &self,
+        a: &App,
+        places: &Places,
+        looked_at: &mut Vec<(ContainerKey, ContainerIdx)>,
+    ) -> Vec<preempt::Container> {
         let live = self.containers.chain(a.first);
         let reserved = a.reservations.values().flatten().filter_map(|(_, idx)| {
             let c = self.containers.get(*idx)?;
@@ -276,7 +378,7 @@ impl Sched {
         let mut held: Vec<(ContainerIdx, &Container)> = live.chain(reserved).collect();
         held.sort_by_key(|(_, c)| c.number);
         let containers = held.into_iter().map(|(idx, c)| {
-            places.containers.insert(c.number, idx);
+            looked_at.push((c.number, idx));
             let asks = a.asks.get(c.key);
             let killable = self
                 .nodes
@@ -285,7 +387,7 @@ impl Sched {
             preempt::Container {
                 key: c.number,
                 size: c.resource,
-                node: places.node_at.get(&c.node).copied().unwrap_or(0),
+                node: places.node_at.get(c.node.at()).copied().unwrap_or(0),
                 asked: c.asked.at(),
                 priority: c.key.priority,
                 am: c.is_am,
@@ -296,20 +398,24 @@ impl Sched {
                 created: c.created,
             }
         });
-        let containers = containers.collect();
+        containers.collect()
+    }
+
+    /// Its containers are shown when somebody looks at them.
+    fn shown_app(&self, a: &App, places: &Places) -> preempt::App {
         let shares = self.labels_in_order().map(|label| preempt::AppShare {
             used: a.used.get(label),
             pending: a.counted.get(label),
         });
         preempt::App {
-            queue: places.queue_at.get(&a.queue).copied().unwrap_or(0),
+            queue: places.queue_at.get(a.queue.at()).copied().unwrap_or(0),
             user: places.user_at.get(&(a.queue, a.user)).copied().unwrap_or(0),
             priority: a.priority,
             active: a.turn == Turn::Active,
             am: Some((a.am.label.at(), a.am.size)),
             waiting_for_am: a.am.waiting,
             shares: shares.collect(),
-            containers,
+            containers: Vec::new(),
         }
     }
 }

@@ -351,25 +351,31 @@ impl Sched {
                 sum.plus(self.pending_within_limit(*c, label, less_reserved))
             });
         }
-        let mut room: BTreeMap<_, Resource> = BTreeMap::new();
-        let mut sum = Resource::ZERO;
+        let (pending, without) = self.pending_of_leaf(queue, label);
+        if less_reserved { without } else { pending }
+    }
+
+    /// What the users of a leaf ask for within their limits, and the same less what is reserved.
+    pub(super) fn pending_of_leaf(&self, queue: QueueIdx, label: LabelIdx) -> (Resource, Resource) {
+        let q = self.tree.get(queue);
+        let mut room: BTreeMap<_, [Resource; 2]> = BTreeMap::new();
+        let mut sums = [Resource::ZERO; 2];
         for app in q.leaf.active.values() {
             let Some(a) = self.app(*app) else { continue };
             let left = room.entry(a.user).or_insert_with(|| {
                 let used = q.leaf.users.get(&a.user).map(|u| u.used.get(label));
-                self.user_limit(queue, a.user, label, Mode::Respect, true)
-                    .minus(used.unwrap_or(Resource::ZERO))
-                    .at_least_zero()
+                let limit = self.user_limit(queue, a.user, label, Mode::Respect, true);
+                [limit.minus(used.unwrap_or_default()).at_least_zero(); 2]
             });
-            let mut pending = a.counted.get(label);
-            if less_reserved {
-                pending = pending.minus(a.reserved.get(label));
+            let pending = a.counted.get(label);
+            let both = [pending, pending.minus(a.reserved.get(label))];
+            for ((left, sum), pending) in left.iter_mut().zip(&mut sums).zip(both) {
+                let within = (*left).min(pending.at_least_zero());
+                *sum = sum.plus(within);
+                *left = left.minus(within);
             }
-            let within = (*left).min(pending.at_least_zero());
-            sum = sum.plus(within);
-            *left = left.minus(within);
         }
-        sum
+        (sums[0], sums[1])
     }
 
     /// What an application holds and wants.
