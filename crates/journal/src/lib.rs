@@ -20,7 +20,7 @@ pub use write::{Batch, segment};
 /// First bytes of every segment.
 pub const MAGIC: &[u8; 8] = b"RMjrnl\r\n";
 /// Format of what follows; a file of another version is refused.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 /// Longest record, in bytes. The longest is a snapshot: about 2 KiB a node and 1 KiB a container.
 pub const RECORD_BYTES_MAX: u32 = 1 << 30;
 /// Events between two digests.

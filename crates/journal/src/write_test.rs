@@ -109,7 +109,7 @@ fn a_file_of_another_kind_or_format_is_refused() {
     let (mut bytes, _) = journal();
     bytes[8] = 9;
     let e = replay(&bytes).err().unwrap().to_string();
-    assert_eq!(e, "is a journal of format 9; this program reads format 2");
+    assert_eq!(e, "is a journal of format 9; this program reads format 3");
     let e = replay(b"<?xml version='1.0'?>").err().unwrap().to_string();
     assert!(e.starts_with("is no journal"), "{e}");
 }

@@ -14,9 +14,9 @@ use std::{collections::BTreeSet, sync::Arc};
 use rm_core::{
     Event, Reply,
     effect::Registered,
-    event::{Allocate, AmRequest},
+    event::{Allocate, AmRequest, UpdateKind},
 };
-use testkit::{Cluster, ModelNode};
+use testkit::{Cluster, ModelNode, resource};
 use yarn_types::{ApplicationState, ContainerId, exit};
 
 /// An application that keeps its containers, with `containers` of them on two nodes.
@@ -104,6 +104,29 @@ fn the_next_master_gets_what_runs_and_hears_of_what_ended() {
     let later = allocate(&mut c, 1).completed;
     assert_eq!(later.len(), 1);
     assert_eq!((later[0].container, later[0].exit_status), (lost, 9));
+}
+
+#[test]
+fn the_next_master_is_told_of_a_size_once() {
+    let key = "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms";
+    let mut c = Cluster::new().set(key, "10000").nodes(1, "8gb 8vc");
+    let mut submission = c.submission("default");
+    submission.keep_containers = true;
+    c.submit("a", submission);
+    c = c.ask(1, "1gb 1vc").run(2);
+    let id = *c.master().held.keys().next().unwrap();
+    let master = c.master();
+    master.resize(id, UpdateKind::Increase, resource("2gb 1vc"));
+    assert_eq!(c.allocate().updated.len(), 1);
+    // not used in time; its master ends before it hears of that
+    c.silence(10_000);
+    let registered = next_master(&mut c);
+    let told = registered.from_previous_attempts.first().unwrap();
+    assert_eq!((told.version, told.resource), (2, resource("1gb 1vc")));
+    match c.am(AmRequest::Allocate(Box::default())) {
+        Ok(Reply::Allocated(answer)) => assert_eq!(answer.updated, []),
+        other => panic!("allocate answered {other:?}"),
+    }
 }
 
 #[test]

@@ -10,7 +10,11 @@
     reason = "a test"
 )]
 
-use rm_core::{CallId, Event, RmConf, conf::Calculator};
+use rm_core::{
+    CallId, Event, RmConf,
+    conf::Calculator,
+    event::{AdminRequest, Decommission, HostLists},
+};
 use testkit::{
     Cluster,
     conf::{settings, types},
@@ -22,9 +26,11 @@ const PREEMPTION: &str = "yarn.resourcemanager.monitor.capacity.preemption.";
 const PACING: &str = "yarn.scheduler.capacity.heddle.pacing";
 
 /// Two halves; `a` has all eight GPUs and `b` wants four.
-fn contended(pacing: &str, wait_ms: &str, monitor: &str) -> Cluster {
-    let c = Cluster::new()
-        .queues("a:50 b:50")
+fn contended(pacing: &str, wait_ms: &str, monitor: &str, more: &[(&str, &str)]) -> Cluster {
+    let c = Cluster::new().queues("a:50 b:50");
+    let more = more.iter();
+    let c = more
+        .fold(c, |c, (key, value)| c.set(key, value))
         .set(PACING, pacing)
         .set(MONITOR, monitor)
         .set(&format!("{PREEMPTION}max_wait_before_kill"), wait_ms)
@@ -49,7 +55,7 @@ fn gpus(c: &mut Cluster, app: &str) -> i64 {
 #[test]
 fn a_queue_gets_its_guarantee_back_and_the_other_keeps_its_own() {
     for pacing in ["event", "heartbeat"] {
-        let mut c = contended(pacing, "4000", "true").run(20);
+        let mut c = contended(pacing, "4000", "true", &[]).run(20);
         assert_eq!(
             (gpus(&mut c, "rich"), gpus(&mut c, "poor")),
             (4, 4),
@@ -70,14 +76,37 @@ fn a_queue_gets_its_guarantee_back_and_the_other_keeps_its_own() {
 }
 
 #[test]
+fn nobody_is_asked_back_from_a_node_that_goes() {
+    for lazy in ["false", "true"] {
+        let lazy_key = "yarn.scheduler.capacity.lazy-preemption-enabled";
+        let mut c = contended("event", "4000", "true", &[(lazy_key, lazy)]);
+        let lists = HostLists {
+            exclude: vec!["n2".into()],
+            ..HostLists::default()
+        };
+        let how = Decommission::Graceful { timeout_s: 3600 };
+        c.admin(AdminRequest::RefreshNodes { lists, how }).unwrap();
+        c = c.run(20);
+        let on_n2 = |c: &mut Cluster, app: &str| {
+            *c = std::mem::take(c).with_app(app);
+            let held = c.master().held.values();
+            held.filter(|g| *g.node.host == *"n2").count()
+        };
+        assert_eq!((on_n2(&mut c, "rich"), on_n2(&mut c, "poor")), (4, 0));
+        let shared = (gpus(&mut c, "rich"), gpus(&mut c, "poor"));
+        assert_eq!(shared, (4, 4), "lazy: {lazy}");
+    }
+}
+
+#[test]
 fn nothing_is_taken_while_the_monitor_is_off_or_only_watches() {
-    let mut c = contended("event", "4000", "false").run(30);
+    let mut c = contended("event", "4000", "false", &[]).run(30);
     assert_eq!((gpus(&mut c, "rich"), gpus(&mut c, "poor")), (8, 0));
 }
 
 #[test]
 fn the_master_is_told_first_and_has_the_grace_period() {
-    let mut c = contended("event", "10000", "true").with_app("rich");
+    let mut c = contended("event", "10000", "true", &[]).with_app("rich");
     let mut told: Vec<(u64, Vec<ContainerId>, i32)> = Vec::new();
     let mut killed_at = None;
     for _ in 0..30 {
@@ -134,14 +163,14 @@ fn a_refresh_turns_preemption_on_and_off_and_does_not_put_it_off() {
             conf: Box::new(conf.sched),
         });
     };
-    let mut c = contended("event", "4000", "false").run(5);
+    let mut c = contended("event", "4000", "false", &[]).run(5);
     // more often than a round is due
     for _ in 0..20 {
         reloaded(&mut c, "true");
         c = c.run(1);
     }
     assert_eq!((gpus(&mut c, "rich"), gpus(&mut c, "poor")), (4, 4));
-    let mut c = contended("event", "4000", "true").run(5);
+    let mut c = contended("event", "4000", "true", &[]).run(5);
     reloaded(&mut c, "false");
     c = c.run(20);
     assert_eq!((gpus(&mut c, "rich"), gpus(&mut c, "poor")), (8, 0));

@@ -13,7 +13,7 @@ use rm_core::{
     Reply,
     effect::{Allocated, Grant, HeartbeatReply},
     event::{
-        AmRequest, NodeRequest, Update,
+        AdminRequest, AmRequest, Decommission, HostLists, NodeRequest, Update,
         UpdateKind::{self, Decrease, Increase},
     },
     view::QueueReport,
@@ -400,4 +400,20 @@ fn with_heartbeat_pacing_a_container_grows_in_its_nodes_turn() {
         "INCORRECT_CONTAINER_VERSION_ERROR"
     );
     assert_eq!(stale.update_errors[0].version, 1);
+}
+
+#[test]
+fn what_a_container_gives_back_on_a_going_node_is_offered_to_nobody() {
+    let (mut c, id) = one();
+    let lists = HostLists {
+        exclude: vec!["n1".into()],
+        ..HostLists::default()
+    };
+    let how = Decommission::Graceful { timeout_s: 3600 };
+    c.admin(AdminRequest::RefreshNodes { lists, how }).unwrap();
+    ask(&mut c, id, Decrease, "1gb 1vc");
+    let node = c.rm.node(&c.nodes[0].id).unwrap();
+    assert_eq!((node.used, node.total), (used(&c), used(&c)));
+    c = c.ask(1, "1gb 1vc").run(2);
+    assert_eq!(c.master().held.len(), 1);
 }

@@ -19,11 +19,43 @@ pub enum Mutant {
     GrantAgain,
     /// The end of a container is not told to its master.
     ForgetEnd,
+    /// Queues may hold all of a partition, whatever their maximum.
+    NoMaximum,
+    /// An exclusive partition that idles serves everybody.
+    NoExclusion,
+    /// The preemption monitor takes queues for ones that may lose containers.
+    TakeFromDisabled,
+    /// The preemption monitor sees no guarantees.
+    NoGuarantee,
+    /// A refresh is laid over the queues before it is found good.
+    MergeFirst,
+    /// A DECOMMISSIONING node offers what it did before.
+    OfferWhileGoing,
+    /// An application lives on when its lifetime is over.
+    ForgetLifetime,
     /// A device is free when its container ends for the RM, not when its node says so.
     FreeAtRelease,
 }
 
 impl Mutant {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::SkipAncestor,
+        Self::DoubleRelease,
+        Self::KeepReservation,
+        Self::StayInPartition,
+        Self::GrantAgain,
+        Self::ForgetEnd,
+        Self::NoMaximum,
+        Self::NoExclusion,
+        Self::TakeFromDisabled,
+        Self::NoGuarantee,
+        Self::MergeFirst,
+        Self::OfferWhileGoing,
+        Self::ForgetLifetime,
+        Self::FreeAtRelease,
+    ];
+
     /// The scheduler's own bug that this is, if any.
     fn in_scheduler(self) -> Option<crate::sched::Mutant> {
         use crate::sched::Mutant as S;
@@ -32,7 +64,16 @@ impl Mutant {
             Self::DoubleRelease => Some(S::DoubleRelease),
             Self::KeepReservation => Some(S::KeepReservation),
             Self::StayInPartition => Some(S::StayInPartition),
-            Self::GrantAgain | Self::ForgetEnd | Self::FreeAtRelease => None,
+            Self::NoMaximum => Some(S::NoMaximum),
+            Self::NoExclusion => Some(S::NoExclusion),
+            Self::TakeFromDisabled => Some(S::TakeFromDisabled),
+            Self::NoGuarantee => Some(S::NoGuarantee),
+            Self::MergeFirst => Some(S::MergeFirst),
+            Self::GrantAgain
+            | Self::ForgetEnd
+            | Self::OfferWhileGoing
+            | Self::ForgetLifetime
+            | Self::FreeAtRelease => None,
         }
     }
 }

@@ -311,9 +311,10 @@ pub fn times_cut(r: Resource, by: f64, types: &ResourceTypes) -> Resource {
     out
 }
 
-/// Lane by lane, what of `sum` is `part`'s (`resetCapacity`); nothing where `sum` has nothing.
-pub fn parts_of(part: Resource, sum: Resource) -> [f64; LANES] {
-    let mut parts = [0.0; LANES];
+/// Lane by lane, what of `sum` is `part`'s (`resetCapacity`); one of `count` where `sum` has
+/// nothing, so that what nobody is guaranteed is not kept from everybody.
+pub fn parts_of(part: Resource, sum: Resource, count: usize) -> [f64; LANES] {
+    let mut parts = equal_parts(count);
     for (lane, share) in parts.iter_mut().enumerate() {
         if sum.0[lane] != 0 {
             *share = f64::from(part.0[lane] as f32 / sum.0[lane] as f32);

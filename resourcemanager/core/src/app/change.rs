@@ -172,6 +172,10 @@ impl Rm {
     /// An application's time is over.
     pub(crate) fn on_lifetime_over(&mut self, id: ApplicationId, out: &mut Vec<Effect>) {
         self.deadlines.remove(Watched::Lifetime(id));
+        #[cfg(feature = "mutants")]
+        if self.mutant == Some(crate::mutant::Mutant::ForgetLifetime) {
+            return;
+        }
         let Some(idx) = self.app_by_id.get(&id).copied() else {
             return;
         };

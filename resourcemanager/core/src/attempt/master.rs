@@ -123,6 +123,8 @@ impl Rm {
             self.end_current_attempt(idx, Ending::failed(text.to_owned()), out);
         }
         let from_previous_attempts = self.kept_containers(idx, id);
+        // their new sizes are told with them
+        drop(self.send_updated(id));
         let mut nm_tokens: Vec<NodeId> = Vec::new();
         for grant in &from_previous_attempts {
             nm_tokens.extend(self.new_nm_token(id, grant.container));

@@ -155,6 +155,10 @@ impl Rm {
         (c.resource, c.confirmed) = (to, to);
         let (node, running) = (c.node, c.state == HeldState::Running);
         self.deadlines.remove(Watched::Increase(id));
+        if self.nodes[node.at()].decommissioning.is_some() {
+            // what was given back is nobody's any more
+            self.offer_changed(node);
+        }
         if running {
             self.tell_node(node, id, UpdateKind::Decrease);
         }

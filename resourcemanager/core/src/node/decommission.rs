@@ -103,6 +103,7 @@ impl Rm {
         }
         self.watch_decommission(idx);
         self.offer_changed(idx);
+        self.sched.set_going(idx, true);
         self.node_changed(idx, was, "excluded, may finish what it runs", out);
     }
 
@@ -130,6 +131,7 @@ impl Rm {
         node.decommissioning = None;
         self.deadlines.remove(Watched::Decommission(idx));
         self.offer_changed(idx);
+        self.sched.set_going(idx, false);
         self.sched.set_usable(idx, true);
         self.node_changed(idx, was, "not excluded any more", out);
     }

@@ -18,12 +18,18 @@ use crate::{
     sched::NodeIdx,
 };
 
+/// The most of a type that one node offers, whatever it says: sums over nodes stay exact.
+const AMOUNT_MAX: i64 = 1 << 44;
+
 impl Rm {
     /// What the scheduler may count on: nothing beyond what is held while the node is
     /// DECOMMISSIONING (`AbstractYarnScheduler.nodeUpdate`), else [`Self::capped`].
     pub(crate) fn offered(&self, idx: NodeIdx) -> Resource {
         let node = &self.nodes[idx.at()];
-        if node.state == NodeState::Decommissioning {
+        let going = node.state == NodeState::Decommissioning;
+        #[cfg(feature = "mutants")]
+        let going = going && self.mutant != Some(crate::mutant::Mutant::OfferWhileGoing);
+        if going {
             return self.sched.node_used(idx).0;
         }
         self.capped(node.registered, node.gpus.as_ref(), node.admin_total)
@@ -38,10 +44,11 @@ impl Rm {
         cap: Option<Resource>,
     ) -> Resource {
         let total = self.with_gpus(cap.unwrap_or(registered), gpus);
-        match (cap, self.sched.types().gpu_lane()) {
+        let total = match (cap, self.sched.types().gpu_lane()) {
             (Some(cap), Some(lane)) => total.with(lane, total.0[lane].min(cap.0[lane])),
             _ => total,
-        }
+        };
+        Resource(total.0.map(|amount| amount.min(AMOUNT_MAX)))
     }
 
     /// The scheduler learns what a node offers now.

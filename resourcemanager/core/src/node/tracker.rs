@@ -201,7 +201,9 @@ impl Rm {
         if let Some(health) = &r.health {
             node.take_health(health);
         }
-        if was != NodeState::Decommissioning {
+        if was == NodeState::Decommissioning {
+            self.sched.set_going(idx, true);
+        } else {
             self.sched.set_usable(idx, healthy);
             if !healthy && was != NodeState::Unhealthy {
                 self.end_containers_on(idx, out);

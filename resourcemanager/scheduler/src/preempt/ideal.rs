@@ -216,7 +216,7 @@ impl Ideal<'_> {
             if evenly {
                 equal_parts(hungry.len())
             } else {
-                parts_of(rows[*queue].guaranteed, sum)
+                parts_of(rows[*queue].guaranteed, sum, hungry.len())
             }
         };
         let none = (0.0, 0);

@@ -6,7 +6,7 @@ use yarn_types::{Millis, Resource};
 
 use super::super::{
     Monitor, QueueRow, Rules,
-    town::{Town, conf, mb, types},
+    town::{Town, conf, gpu, mb, types},
 };
 use crate::{conf::PreemptionConf, num::Calculator};
 
@@ -42,6 +42,27 @@ fn a_queue_gets_what_it_asks_for_up_to_its_guarantee() {
         assert_eq!(poor.ideal_assigned.memory_mb(), gets, "asks {asks}");
         assert_eq!(greedy.to_be_preempted.memory_mb(), gets, "asks {asks}");
     }
+}
+
+#[test]
+fn a_type_that_nobody_is_guaranteed_is_not_taken_from_its_only_user() {
+    // a tenth of four GPUs is no GPU
+    let mut town = Town::new(gpu(100, 100, 4));
+    let leaf = town.leaf(gpu(10, 10, 0), gpu(1, 1, 3));
+    let idle = town.leaf(gpu(90, 90, 3), Resource::ZERO);
+    let app = town.app(leaf);
+    town.holds(app, 1, gpu(1, 1, 3));
+    let types = types();
+    let rules = Rules {
+        calculator: Calculator::Dominant,
+        types: &types,
+        spare_cpu_only: true,
+    };
+    let mut monitor = Monitor::default();
+    monitor.tick(Millis(0), &town.snapshot, &conf(), &rules);
+    let rows = [leaf, idle].map(|queue| *monitor.row(queue, 0).unwrap());
+    assert_eq!(rows[0].ideal_assigned, gpu(1, 1, 3), "{rows:?}");
+    assert_eq!(rows[0].to_be_preempted, Resource::ZERO);
 }
 
 #[test]

@@ -16,8 +16,17 @@ impl Sched {
     /// The most that `queue` may hold in `label`, down to a multiple of the smallest container
     /// (`getEffectiveMaxCapacityDown`).
     pub(super) fn maximum_down(&self, queue: QueueIdx, label: LabelIdx) -> Resource {
-        let maximum = self.tree.get(queue).maximum(label);
+        let maximum = self.maximum(queue, label);
         self.conf.calculator.round_down(maximum, &self.conf.types)
+    }
+
+    /// The most that `queue` may hold in `label`.
+    pub(super) fn maximum(&self, queue: QueueIdx, label: LabelIdx) -> Resource {
+        #[cfg(feature = "mutants")]
+        if self.mutant == Some(super::Mutant::NoMaximum) {
+            return self.labels.total(label);
+        }
+        self.tree.get(queue).maximum(label)
     }
 
     /// What a child may hold when its parent may hold `limit`
@@ -32,7 +41,12 @@ impl Sched {
     ) -> Resource {
         let (calc, types) = (self.conf.calculator, &self.conf.types);
         let p = self.tree.get(parent);
-        let capped = calc.min(limit, p.maximum(label), self.cluster_total(), types);
+        let capped = calc.min(
+            limit,
+            self.maximum(parent, label),
+            self.cluster_total(),
+            types,
+        );
         let left = capped
             .minus(blocked)
             .minus(p.usage(label).used)

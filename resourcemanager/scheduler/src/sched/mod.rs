@@ -116,6 +116,16 @@ pub enum Mutant {
     KeepReservation,
     /// A container's use stays in its old partition when its node changes it.
     StayInPartition,
+    /// Queues may hold all of a partition, whatever their maximum.
+    NoMaximum,
+    /// An exclusive partition that idles serves everybody.
+    NoExclusion,
+    /// The preemption monitor takes queues for ones that may lose containers.
+    TakeFromDisabled,
+    /// The preemption monitor sees no guarantees.
+    NoGuarantee,
+    /// A refresh is laid over the queues before it is found good.
+    MergeFirst,
 }
 
 /// What a call of the scheduler did that its caller must act on.

@@ -76,6 +76,8 @@ impl Sched {
     fn monitor_round(&self, monitor: &mut Monitor, now: Millis) -> MonitorRound {
         let mut places = Places::default();
         let snapshot = self.snapshot(&mut places);
+        #[cfg(feature = "mutants")]
+        let snapshot = self.shown_wrongly(snapshot);
         let looked_at = RefCell::new(Vec::new());
         let containers = |app: usize| {
             let a = places.apps.get(app).and_then(|app| self.app(*app));
@@ -287,6 +289,19 @@ impl Sched {
         }
     }
 
+    #[cfg(feature = "mutants")]
+    fn shown_wrongly(&self, mut snapshot: Snapshot) -> Snapshot {
+        for q in &mut snapshot.queues {
+            q.disabled &= self.mutant != Some(super::Mutant::TakeFromDisabled);
+            if self.mutant == Some(super::Mutant::NoGuarantee) && q.leaf {
+                for share in &mut q.shares {
+                    share.guaranteed = Resource::ZERO;
+                }
+            }
+        }
+        snapshot
+    }
+
     fn shown_users(&self, places: &mut Places) -> Vec<preempt::User> {
         let mut users = Vec::new();
         for queue in places.queues.clone() {
@@ -370,7 +385,8 @@ impl Sched {
         places: &Places,
         looked_at: &mut Vec<(ContainerKey, ContainerIdx)>,
     ) -> Vec<preempt::Container> {
-        let live = self.containers.chain(a.first);
+        let stays = |c: &Container| self.nodes.get(c.node).is_some_and(|n| !n.going);
+        let live = self.containers.chain(a.first).filter(|(_, c)| stays(c));
         let reserved = a.reservations.values().flatten().filter_map(|(_, idx)| {
             let c = self.containers.get(*idx)?;
             Some((*idx, c))

@@ -25,6 +25,8 @@ pub(super) struct Node {
     pub used: Resource,
     pub containers: u32,
     pub usable: bool,
+    /// It only waits for what it runs (DECOMMISSIONING): room that comes free there is nobody's.
+    pub going: bool,
     /// The reservation on it.
     pub reserved: Option<ContainerIdx>,
     /// Containers that may be taken when their place is needed (lazy preemption).
@@ -195,6 +197,7 @@ impl Sched {
             used: Resource::ZERO,
             containers: 0,
             usable: false,
+            going: false,
             reserved: None,
             killable: Vec::new(),
             gpu_room: None,
@@ -259,6 +262,20 @@ impl Sched {
             }
             self.totals_changed();
         }
+    }
+
+    /// Whether a node only waits for what it runs. Then room is not held there, and its containers
+    /// are no victims: nobody could have their place.
+    pub fn set_going(&mut self, node: NodeIdx, going: bool) {
+        let set = |n: &mut Node| std::mem::replace(&mut n.going, going) != going;
+        if self.change_node(node, set) != Some(true) {
+            return;
+        }
+        if going {
+            self.drop_reservation_on(node);
+            self.change_node(node, |n| n.killable.clear());
+        }
+        self.stir();
     }
 
     /// A node leaves; its containers were released before.

@@ -80,8 +80,12 @@ impl Sched {
         let mut queues = conf.queues;
         // chosen at start
         queues.cluster.pacing = self.pacing();
-        self.check_reload(&queues, &types).map_err(refused)?;
         let old: Vec<QueueIdx> = self.tree.iter().map(|(idx, _)| idx).collect();
+        #[cfg(feature = "mutants")]
+        if self.mutant == Some(super::Mutant::MergeFirst) {
+            self.merge(&queues, &old).map_err(refused)?;
+        }
+        self.check_reload(&queues, &types).map_err(refused)?;
         // merging changes nothing but the tree
         let before = self.tree.clone();
         let types = std::mem::replace(&mut self.conf.types, types);

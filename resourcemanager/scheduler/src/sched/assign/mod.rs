@@ -219,7 +219,10 @@ impl Sched {
         let found = self.assign_parent(ROOT, candidates, &mut limits, Mode::Respect);
         let proposed = found.proposal.clone();
         self.submit_assignment(found);
-        if proposed.is_some() || label == LabelIdx::DEFAULT || self.labels.get(label).exclusive {
+        let exclusive = self.labels.get(label).exclusive;
+        #[cfg(feature = "mutants")]
+        let exclusive = exclusive && self.mutant != Some(super::Mutant::NoExclusion);
+        if proposed.is_some() || label == LabelIdx::DEFAULT || exclusive {
             return proposed;
         }
         let mut limits = Limits::new(self.labels.total(LabelIdx::DEFAULT));
@@ -229,3 +232,7 @@ impl Sched {
         proposed
     }
 }
+
+#[cfg(test)]
+#[path = "assign_test.rs"]
+mod tests;

@@ -125,7 +125,7 @@ impl Sched {
         let (calc, types, cluster) = (self.conf.calculator, &self.conf.types, self.cluster_total());
         let q = self.tree.get(queue);
         let limit = match mode {
-            Mode::Respect => calc.min(q.maximum(label), limits.limit, cluster, types),
+            Mode::Respect => calc.min(self.maximum(queue, label), limits.limit, cluster, types),
             Mode::Ignore => self.labels.total(label),
         };
         let mut used = q.usage(label).used;

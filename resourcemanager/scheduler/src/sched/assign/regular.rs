@@ -345,7 +345,8 @@ impl Sched {
                 if !must_unreserve {
                     to_unreserve = size;
                 }
-                proposal.unreserve = self.reservation_of(one.app, one.key, to_unreserve);
+                let within = must_unreserve.then_some(n.label);
+                proposal.unreserve = self.reservation_of(one.app, one.key, to_unreserve, within);
                 if proposal.unreserve.is_none() {
                     return Outcome::LocalitySkipped;
                 }
@@ -360,18 +361,23 @@ impl Sched {
         Outcome::Proposed(proposal)
     }
 
-    /// The first reservation of `key` that is at least `size` (`getNodeIdToUnreserve`).
+    /// The first reservation of `key` that is at least `size` (`getNodeIdToUnreserve`); where it is
+    /// to make room below a limit, one in the partition whose limit that is.
     pub(in crate::sched) fn reservation_of(
         &self,
         app: AppIdx,
         key: AskKey,
         size: Resource,
+        within: Option<LabelIdx>,
     ) -> Option<ContainerIdx> {
         let of_key = self.app(app)?.reservations.get(&key)?;
-        of_key.values().copied().find(|idx| {
-            self.containers
-                .get(*idx)
-                .is_some_and(|c| self.conf.calculator.fits(size, c.resource))
+        let of_limit = |(node, _): &(&NodeIdx, &ContainerIdx)| {
+            within.is_none() || self.nodes.get(**node).map(|n| n.label) == within
+        };
+        let mut all = of_key.iter().filter(of_limit).map(|(_, idx)| *idx);
+        all.find(|idx| {
+            let c = self.containers.get(*idx);
+            c.is_some_and(|c| self.conf.calculator.fits(size, c.resource))
         })
     }
 

@@ -176,7 +176,7 @@ impl Sched {
         self.tree.chain(a.queue).all(|idx| {
             let q = self.tree.get(idx);
             let most = match p.mode {
-                Mode::Respect => q.maximum(label),
+                Mode::Respect => self.maximum(idx, label),
                 Mode::Ignore => self.labels.total(label),
             };
             calc.fits(q.usage(label).used.plus(by), most)

@@ -154,7 +154,10 @@ impl Sched {
     /// Places one ask on a node of `label`; false when none can be.
     fn walk_label(&mut self, label: LabelIdx, mode: Mode, search: Search) -> bool {
         let of = self.labels.get(label);
-        if of.offered.nodes == 0 || (mode == Mode::Ignore && of.exclusive) {
+        let exclusive = of.exclusive;
+        #[cfg(feature = "mutants")]
+        let exclusive = exclusive && self.mutant != Some(super::Mutant::NoExclusion);
+        if of.offered.nodes == 0 || (mode == Mode::Ignore && exclusive) {
             return false;
         }
         let lazy = self.conf.queues.cluster.lazy_preemption;

@@ -379,7 +379,9 @@ impl Sched {
             } else {
                 fit.size
             };
-            unreserve = self.reservation_of(app, key, least);
+            let label = self.nodes.get(node).map(|n| n.label);
+            let within = label.filter(|_| fit.must_unreserve);
+            unreserve = self.reservation_of(app, key, least, within);
             if unreserve.is_none() {
                 return Outcome::Skipped;
             }
