@@ -5,13 +5,15 @@
 mod faults;
 mod master;
 mod node;
+mod planted;
 mod rng;
 mod world;
 
 pub use faults::Faults;
+pub use planted::{Found, PLANTED_SEEDS_MAX, Planted};
 pub use rng::Rng;
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 /// What a run is made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,8 +27,8 @@ pub struct Options {
     pub town: bool,
     /// Containers are placed by heartbeats, as Hadoop does, not as soon as something changes.
     pub heartbeat_paced: bool,
-    /// The preemption monitor is on.
-    pub preempts: bool,
+    /// What the preemption monitor does.
+    pub preemption: Preemption,
     /// Applications, submitted over the first half of the faulty time.
     pub apps: usize,
     /// Milliseconds with faults.
@@ -48,7 +50,7 @@ impl Default for Options {
             gpus: 0,
             town: false,
             heartbeat_paced: false,
-            preempts: false,
+            preemption: Preemption::Off,
             apps: 6,
             faulty_ms: 120_000,
             healing_ms: 1_200_000,
@@ -57,6 +59,19 @@ impl Default for Options {
             core_mutant: None,
         }
     }
+}
+
+/// What the preemption monitor of a town does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Preemption {
+    /// It is off.
+    Off,
+    /// Queues get their guarantees back.
+    BetweenQueues,
+    /// And applications of higher priority, or of users below their limit, what is theirs.
+    WithinQueuesToo,
+    /// As that; what is to go goes when its place is needed.
+    Lazy,
 }
 
 /// Bugs of the shell that a run must find.
@@ -68,6 +83,21 @@ pub enum Mutant {
     ForgetLastAnswer,
     /// A store that loses every eighth record's completion.
     StoreForgets,
+    /// The journal leaves out what the store said.
+    JournalLeavesOut,
+    /// The journal has each event at the time of the one before.
+    JournalIsLate,
+}
+
+impl Mutant {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::ReplyBeforeStore,
+        Self::ForgetLastAnswer,
+        Self::StoreForgets,
+        Self::JournalLeavesOut,
+        Self::JournalIsLate,
+    ];
 }
 
 /// What a run came to.
@@ -93,8 +123,17 @@ pub struct Report {
     pub refused: usize,
     /// Containers that were preempted.
     pub preempted: u64,
+    /// What else happened, by name.
+    pub deeds: BTreeMap<&'static str, u64>,
     /// The core's digest at the end.
     pub digest: u64,
+}
+
+impl Report {
+    /// Counts something that happened so many times.
+    pub(crate) fn count(&mut self, what: &'static str, times: u64) {
+        *self.deeds.entry(what).or_default() += times;
+    }
 }
 
 /// A broken law.
@@ -122,10 +161,15 @@ impl Options {
         Self {
             town: true,
             nodes: 4 + usize::try_from(seed / 8 % 3).unwrap_or(0),
-            apps: 8,
+            apps: 12,
             heartbeat_paced: seed % 2 == 1,
             gpus: if seed / 2 % 2 == 1 { 4 } else { 0 },
-            preempts: seed / 4 % 4 != 3,
+            preemption: match seed / 4 % 8 {
+                0 | 1 => Preemption::WithinQueuesToo,
+                2 | 3 => Preemption::Lazy,
+                7 => Preemption::Off,
+                _ => Preemption::BetweenQueues,
+            },
             ..Self::default()
         }
     }

@@ -81,16 +81,17 @@ impl SimMaster {
         self.in_flight = Some((call, now_ms + CALL_TIMEOUT_MS));
     }
 
-    /// An answer to call `call`; the containers to start. One that is not waited for is thrown away.
+    /// An answer to call `call`; the containers to start, and those with a new size. One that is
+    /// not waited for is thrown away.
     pub(crate) fn on_reply(
         &mut self,
         call: CallId,
         reply: &Result<Reply, Reject>,
         now_ms: u64,
-    ) -> Vec<Grant> {
+    ) -> (Vec<Grant>, Vec<Grant>) {
         let waited = self.in_flight.is_some_and(|(waited, _)| waited == call);
         if !waited || self.exited.is_some() {
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         }
         self.in_flight = None;
         self.next_ms = now_ms + 1_000;
@@ -108,7 +109,11 @@ impl SimMaster {
                     self.model
                         .ask(i32::try_from(failed).unwrap_or(i32::MAX), self.size);
                 }
-                return allocated.grants.clone();
+                let updated = allocated.updated.iter();
+                return (
+                    allocated.grants.clone(),
+                    updated.map(|(_, grant)| grant.clone()).collect(),
+                );
             }
             Ok(Reply::Unregistered(true)) => {
                 self.model.unregistered = true;
@@ -117,7 +122,7 @@ impl SimMaster {
             Ok(_) => {}
             Err(reject) => self.on_reject(reject),
         }
-        Vec::new()
+        (Vec::new(), Vec::new())
     }
 
     fn on_reject(&mut self, reject: &Reject) {

@@ -22,16 +22,19 @@ use crate::{
 
 mod answers;
 mod gpus;
+mod judge;
 mod tape;
 mod town;
 
 const STEP_MS: u64 = 50;
+/// What the core gives everybody after a pause of its own.
+const LATE_TICK_MS: u64 = 6_000;
 
 /// Who made a call.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Caller {
     Client(ApplicationId),
-    Admin,
+    Admin(&'static str),
     Node(usize),
     Master(ApplicationAttemptId),
 }
@@ -158,7 +161,7 @@ impl World {
     }
 
     fn begin(&mut self) -> Result<(), String> {
-        self.tape = tape::Tape::begin(&self.rm, self.seed)?;
+        self.tape = tape::Tape::begin(&self.rm, self.seed, self.options.mutant)?;
         if self.options.town {
             self.apply(town::first_labels())?;
         }
@@ -185,6 +188,9 @@ impl World {
                 FinalStatus::Succeeded => self.report.succeeded += 1,
                 _ => self.report.failed += 1,
             }
+        }
+        if self.options.town {
+            self.count_ends();
         }
         self.report.events = self.rm.seq();
         self.report.digest = self.rm.digest();
@@ -256,6 +262,10 @@ impl World {
         if self.rm.next_wake().is_some_and(|at| at.0 <= self.now_ms) {
             self.apply(Event::Tick)?;
         }
+        if self.options.town {
+            self.keeps_lifetimes()?;
+            self.count_decommissioned();
+        }
         self.check_holders()?;
         self.check_ledgers_agree()
     }
@@ -268,16 +278,7 @@ impl World {
         if self.options.faults.nodes && self.rng.chance(1, 400) {
             let at = usize::try_from(self.rng.between(0, self.nodes.len() as u64)).unwrap_or(0);
             let until = now + self.rng.between(500, 40_000);
-            self.nodes[at].die(until);
-            let id = self.nodes[at].model.id.clone();
-            self.report.deaths += 1;
-            let rm = &self.rm;
-            for (attempt, master) in &mut self.masters {
-                let am = rm.attempt(*attempt).and_then(|a| a.am_node);
-                if am.is_some_and(|(node, _)| node == id) {
-                    master.exited = Some(137);
-                }
-            }
+            self.node_dies(at, until);
         }
         if self.options.faults.masters && self.rng.chance(1, 300) {
             let at = self.rng.between(0, self.masters.len() as u64);
@@ -295,7 +296,23 @@ impl World {
             }
         }
         if self.options.faults.pauses && self.rng.chance(1, 2_000) {
-            self.paused_until_ms = now + self.rng.between(1_000, 60_000);
+            let pause = self.rng.between(1_000, 60_000);
+            self.paused_until_ms = now + pause;
+            self.town.paused_ms += pause + LATE_TICK_MS;
+        }
+    }
+
+    /// A node ends with all that runs there, and comes back at `until_ms`.
+    fn node_dies(&mut self, at: usize, until_ms: u64) {
+        self.nodes[at].die(until_ms);
+        let id = self.nodes[at].model.id.clone();
+        self.report.deaths += 1;
+        let rm = &self.rm;
+        for (attempt, master) in &mut self.masters {
+            let am = rm.attempt(*attempt).and_then(|a| a.am_node);
+            if am.is_some_and(|(node, _)| node == id) {
+                master.exited = Some(137);
+            }
         }
     }
 
@@ -318,6 +335,10 @@ impl World {
             self.send(Message::Event(Event::Client { call, request }));
         }
         for at in 0..self.nodes.len() {
+            if self.nodes[at].model.stopped {
+                // told to shut down; somebody starts it again
+                self.node_dies(at, now + 3_000);
+            }
             if let Some(request) = self.nodes[at].due(now) {
                 let call = self.call(Caller::Node(at));
                 self.nodes[at].in_flight = Some((call, now + CALL_TIMEOUT_MS));
@@ -328,7 +349,8 @@ impl World {
         for attempt in attempts {
             self.master_exits(attempt);
             let due = self.masters.get_mut(&attempt).and_then(|m| m.due(now));
-            if let Some(request) = due {
+            if let Some(mut request) = due {
+                self.wish(attempt, &mut request);
                 let call = self.call(Caller::Master(attempt));
                 if let Some(master) = self.masters.get_mut(&attempt) {
                     master.called(call, now);
@@ -412,11 +434,17 @@ impl World {
         let now = Millis(self.now_ms);
         let mut effects = Vec::new();
         let before = town::before(&self.rm, &event);
+        let placing = judge::places(&event, &self.options);
+        let mut seen = self.look();
         self.tape.event(now, &event);
         self.rm.apply(now, event, &mut effects);
         self.rm.check()?;
         if let (Some(before), [.., effect]) = (before, &effects[..]) {
             self.judge_refresh(&before, &effect.action)?;
+        }
+        if placing && !self.options.heartbeat_paced {
+            // what was given back in the call is not placed yet
+            seen = self.look();
         }
         loop {
             self.tape.pass(now);
@@ -427,6 +455,9 @@ impl World {
         self.tape.finish(&self.rm)?;
         self.rm.check()?;
         laws::never_over_allocates(&self.rm)?;
+        if let Some(seen) = seen {
+            self.judge(&seen, placing, &effects)?;
+        }
         for effect in effects {
             self.carry_out(effect)?;
         }

@@ -9,6 +9,7 @@
 )]
 
 use std::{
+    collections::BTreeMap,
     fs,
     process::ExitCode,
     sync::{
@@ -19,15 +20,17 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use sim::{Failure, Options, Report, run, run_with_journal};
+use sim::{Failure, Options, PLANTED_SEEDS_MAX, Planted, Report, run, run_with_journal};
 
 const USAGE: &str = "\
 usage: simulate [--seeds N] [--from SEED | --fresh] [--seconds S]
        simulate --seed SEED [--journal FILE]
+       simulate --planted [--from SEED | --fresh]
 
 Runs whole clusters on the real core of the ResourceManager, each from one integer: queues, labels,
 reservations, preemption, refreshes, lost nodes and messages, dying masters, restarts from the
-journal. After every event every law is checked.
+journal. After every event every law is checked. At the end it says what happened and in how many
+seeds.
 
   --seeds N       so many seeds (1000)
   --from SEED     the first (0)
@@ -35,7 +38,9 @@ journal. After every event every law is checked.
   --seconds S     begin no seed after this time
   --seed SEED     one seed; prints what came of it
   --journal FILE  writes its journal, for `cargo xtask replay`
-exit: 0 every law held, 1 one did not, 2 wrong use";
+  --planted       puts one bug after the other back and says in how many seeds it is found
+exit: 0 every law held (--planted: every bug was found in fewer than 50 seeds), 1 one did not,
+2 wrong use";
 
 /// Progress is told this often.
 const PROGRESS: Duration = Duration::from_secs(10);
@@ -45,6 +50,7 @@ struct Arguments {
     seeds: Option<u64>,
     from: Option<u64>,
     fresh: bool,
+    planted: bool,
     seconds: Option<u64>,
     seed: Option<u64>,
     journal: Option<String>,
@@ -56,6 +62,10 @@ fn arguments() -> Result<Arguments, String> {
     while let Some(word) = words.next() {
         if word == "--fresh" {
             all.fresh = true;
+            continue;
+        }
+        if word == "--planted" {
+            all.planted = true;
             continue;
         }
         let value = words
@@ -92,6 +102,7 @@ fn main() -> ExitCode {
             journal,
             ..
         }) => one(seed, journal.as_deref()),
+        Ok(arguments) if arguments.planted => planted(first_seed(&arguments)),
         Ok(arguments) => many(&arguments),
         Err(e) => {
             eprintln!("simulate: {e}\n{USAGE}");
@@ -127,6 +138,8 @@ struct Total {
     seeds: u64,
     report: Report,
     failures: Vec<Failure>,
+    /// Seeds in which something happened, by name.
+    seen_in: BTreeMap<&'static str, u64>,
 }
 
 impl Total {
@@ -141,6 +154,10 @@ impl Total {
         sum.restarts += report.restarts;
         sum.deaths += report.deaths;
         sum.disturbed += report.disturbed;
+        for (what, times) in &report.deeds {
+            *sum.deeds.entry(what).or_default() += times;
+            *self.seen_in.entry(what).or_default() += u64::from(*times > 0);
+        }
     }
 
     fn tell(&self, first: u64, began: Instant) {
@@ -161,16 +178,49 @@ impl Total {
             r.disturbed
         );
     }
+
+    /// How often each thing happened, and in how many seeds.
+    fn tell_deeds(&self) {
+        for (what, times) in &self.report.deeds {
+            let seeds = self.seen_in.get(what).copied().unwrap_or(0);
+            println!("  {what}: {times} in {seeds} seeds");
+        }
+    }
 }
 
-fn many(arguments: &Arguments) -> ExitCode {
+fn first_seed(arguments: &Arguments) -> u64 {
     let clock = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_secs());
-    let first = match arguments.from {
+    match arguments.from {
         _ if arguments.fresh => clock.wrapping_mul(1_000_003),
         from => from.unwrap_or(0),
-    };
+    }
+}
+
+/// One line for each bug that is put back: its name, the seeds it took, the law that it breaks.
+fn planted(first: u64) -> ExitCode {
+    let mut missed = 0;
+    println!("planted bugs, seeds from {first}:");
+    for bug in Planted::all() {
+        let name = bug.name();
+        if let Some(found) = bug.hunt(first) {
+            let law: String = found.failure.what.chars().take(100).collect();
+            println!("  {name}: {} seeds ({law})", found.seeds);
+        } else {
+            missed += 1;
+            println!("  {name}: NOT FOUND in fewer than {PLANTED_SEEDS_MAX} seeds");
+        }
+    }
+    if missed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn many(arguments: &Arguments) -> ExitCode {
+    let first = first_seed(arguments);
     let count = arguments.seeds.unwrap_or(1000);
     let began = Instant::now();
     let next = AtomicU64::new(0);
@@ -212,6 +262,7 @@ fn many(arguments: &Arguments) -> ExitCode {
     });
     let (total, _) = total.into_inner().unwrap_or_else(PoisonError::into_inner);
     total.tell(first, began);
+    total.tell_deeds();
     if total.failures.is_empty() && total.seeds > 0 {
         ExitCode::SUCCESS
     } else {

@@ -42,6 +42,9 @@ impl World {
             }
             other => other,
         };
+        if let (Caller::Admin(what), Ok(_)) = (&caller, &reply) {
+            self.report.count(what, 1);
+        }
         self.told_too_early(&caller, &reply)?;
         if let Ok(Reply::Allocated(allocated)) = &reply {
             for grant in &allocated.grants {
@@ -92,7 +95,7 @@ impl World {
                     self.submitted.insert(*app);
                 }
             }
-            Caller::Admin => {}
+            Caller::Admin(_) => {}
             Caller::Node(at) => {
                 if let Ok(reply) = reply {
                     self.count_calm_beat(*at, call, reply);
@@ -103,9 +106,16 @@ impl World {
                 let Some(master) = self.masters.get_mut(attempt) else {
                     return Ok(());
                 };
-                let grants = master.on_reply(call, reply, now);
+                let (grants, updated) = master.on_reply(call, reply, now);
                 if let Some(complaint) = master.model.complaints.first() {
                     return Err(format!("{attempt}: {complaint}"));
+                }
+                for grant in updated {
+                    self.report.count("resized", 1);
+                    let node = self.nodes.iter_mut().find(|n| n.model.id == grant.node);
+                    if let Some(node) = node.filter(|n| n.is_up(now)) {
+                        node.model.resize(&grant);
+                    }
                 }
                 for grant in grants {
                     let longest = if self.options.town { 40_000 } else { 10_000 };

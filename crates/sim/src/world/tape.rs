@@ -7,7 +7,7 @@ use rm_journal::{Batch, Item, Reader, Replay, segment};
 use yarn_types::Millis;
 
 use super::World;
-use crate::Rng;
+use crate::{Mutant, Rng};
 
 /// A segment of a journal that is being written.
 #[derive(Default)]
@@ -64,12 +64,17 @@ pub(super) struct Tape {
     part: Option<Segment>,
     /// Says when a part ends; it has no say in the run.
     rng: Option<Rng>,
+    mutant: Option<Mutant>,
+    /// Time of the last event.
+    last: Millis,
 }
 
 impl Tape {
     /// Begins with the core as it is.
-    pub(super) fn begin(rm: &Rm, seed: u64) -> Result<Self, String> {
+    pub(super) fn begin(rm: &Rm, seed: u64, mutant: Option<Mutant>) -> Result<Self, String> {
         Ok(Self {
+            mutant,
+            last: Millis(0),
             whole: Segment::begin(rm)?,
             part: None,
             rng: Some(Rng::new(!seed)),
@@ -82,6 +87,13 @@ impl Tape {
     }
 
     pub(super) fn event(&mut self, now: Millis, event: &Event) {
+        let stored = matches!(event, Event::Stored { .. });
+        let before = std::mem::replace(&mut self.last, now);
+        let now = match self.mutant {
+            Some(Mutant::JournalLeavesOut) if stored => return,
+            Some(Mutant::JournalIsLate) => before,
+            _ => now,
+        };
         self.whole.batch.event(now, event);
         if let Some(part) = &mut self.part {
             part.batch.event(now, event);

@@ -241,7 +241,7 @@ def _fuzz(name, total):
 
 
 def _simulate(name, total):
-    """Fresh seeds of the whole-cluster simulation, for a bounded time; the first seed is printed."""
+    """Fresh seeds of the whole-cluster simulation, for a bounded time, then planted bugs; the first seed is printed."""
     seconds = "120" if total.ci else "20"
     code = _stream([REPOSITORY / "scripts" / "simulate", "--fresh", "--seeds", "100000", "--seconds", seconds],
                    lambda line: None)
@@ -249,6 +249,12 @@ def _simulate(name, total):
         total.ok(name)
     else:
         total.fail(name, f"scripts/simulate exited {code}")
+        return
+    code = _stream([REPOSITORY / "scripts" / "simulate", "--planted"], lambda line: None)
+    if code == 0:
+        total.ok(f"{name} planted bugs")
+    else:
+        total.fail(f"{name} planted bugs", f"scripts/simulate --planted exited {code}")
 
 
 def _replay(name, total):
