@@ -47,6 +47,8 @@ impl World {
         }
         self.told_too_early(&caller, &reply)?;
         if let Ok(Reply::Allocated(allocated)) = &reply {
+            let told = u64::from(!allocated.preempting.is_empty());
+            self.report.count("masters told what is asked back", told);
             for grant in &allocated.grants {
                 self.note_told(grant)?;
             }

@@ -339,6 +339,14 @@ impl World {
             self.report
                 .count("lifetimes over", u64::from(over && killed));
         }
+        let of = &self.report;
+        for (what, times) in [
+            ("containers preempted", of.preempted),
+            ("refreshes refused", of.refused as u64),
+            ("restarts from a snapshot", of.restarts as u64),
+        ] {
+            self.report.count(what, times);
+        }
     }
 
     /// Counts nodes that go because of the lists.
