@@ -94,7 +94,7 @@ fn a_seed_gives_the_same_run_every_time() {
 #[test]
 fn every_town_heals_and_its_journal_replays() {
     let mut all = sim::Report::default();
-    for seed in 0..number("HEDDLE_SIM_SEEDS").unwrap_or(SEEDS) {
+    for seed in 0..number("HEDDLE_SIM_SEEDS").unwrap_or(SEEDS / 4) {
         let report = run(seed, &Options::town(seed)).unwrap_or_else(|failure| panic!("{failure}"));
         all.granted += report.granted;
         all.preempted += report.preempted;
@@ -104,7 +104,7 @@ fn every_town_heals_and_its_journal_replays() {
     }
     println!("{all:?}");
     assert!(
-        all.granted > 2_000 && all.restarts > 80 && all.refreshed > 300 && all.refused > 50,
+        all.granted > 1_000 && all.restarts > 15 && all.refreshed > 60 && all.refused > 15,
         "{all:?}"
     );
 }

@@ -21,6 +21,8 @@ pub enum Mutant {
     ForgetEnd,
     /// Queues may hold all of a partition, whatever their maximum.
     NoMaximum,
+    /// A user may hold all of a leaf's maximum, whatever its user-limit-factor.
+    NoUserFactor,
     /// An exclusive partition that idles serves everybody.
     NoExclusion,
     /// The preemption monitor takes queues for ones that may lose containers.
@@ -39,7 +41,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::SkipAncestor,
         Self::DoubleRelease,
         Self::KeepReservation,
@@ -47,6 +49,7 @@ impl Mutant {
         Self::GrantAgain,
         Self::ForgetEnd,
         Self::NoMaximum,
+        Self::NoUserFactor,
         Self::NoExclusion,
         Self::TakeFromDisabled,
         Self::NoGuarantee,
@@ -65,6 +68,7 @@ impl Mutant {
             Self::KeepReservation => Some(S::KeepReservation),
             Self::StayInPartition => Some(S::StayInPartition),
             Self::NoMaximum => Some(S::NoMaximum),
+            Self::NoUserFactor => Some(S::NoUserFactor),
             Self::NoExclusion => Some(S::NoExclusion),
             Self::TakeFromDisabled => Some(S::TakeFromDisabled),
             Self::NoGuarantee => Some(S::NoGuarantee),

@@ -81,6 +81,10 @@ pub(super) fn keys(
         }
         put(labels, "fast,shared");
     }
+    let most = c.max(60).to_string();
+    put(format!("{PREFIX}root.c.maximum-capacity"), &most);
+    // elsewhere a user may have all
+    put(format!("{PREFIX}root.b.user-limit-factor"), "1");
     preemption_keys(options, &mut table);
     table
 }

@@ -112,6 +112,11 @@ impl Sched {
         let by_percent = calc.divide_up(calc.times_down(current, percent, types), 100.0, types);
         let limit = calc.max(by_users, by_percent, partition, types);
         let factor = q.conf.user_limit_factor;
+        #[cfg(feature = "mutants")]
+        let factor = match self.mutant {
+            Some(super::Mutant::NoUserFactor) => -1.0,
+            _ => factor,
+        };
         let most = match mode {
             Mode::Ignore => partition,
             Mode::Respect if factor < 0.0 || guaranteed.is_zero() => {

@@ -118,6 +118,8 @@ pub enum Mutant {
     StayInPartition,
     /// Queues may hold all of a partition, whatever their maximum.
     NoMaximum,
+    /// A user may hold all of a leaf's maximum, whatever its user-limit-factor.
+    NoUserFactor,
     /// An exclusive partition that idles serves everybody.
     NoExclusion,
     /// The preemption monitor takes queues for ones that may lose containers.
