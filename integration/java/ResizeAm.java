@@ -12,6 +12,7 @@ import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
+import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.ContainerUpdateType;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
 import org.apache.hadoop.yarn.api.records.Priority;
@@ -143,6 +144,11 @@ final class ResizeAm {
     fields.put("allocated", allocated);
     fields.put("updated", updated);
     fields.put("errors", errors);
+    List<Object> ended = new ArrayList<>();
+    for (ContainerStatus one : response.getCompletedContainersStatuses()) {
+      ended.add(one.getContainerId().toString());
+    }
+    fields.put("ended", ended);
     return fields;
   }
 }
