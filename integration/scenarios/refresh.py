@@ -47,9 +47,11 @@ def state(cluster, app):
     told = app_of(cluster, app)
     queues = {name: cluster.console("cli", **{"class": "QueueCLI"}, args=["-status", name])["text"]
               for name in ("root", "root.gpu", "root.default")}
-    # The time that the application has run goes on.
+    scheduler = rest(cluster, "scheduler")
+    # Heartbeats and the time that the application has run go on.
+    del scheduler["scheduler"]["schedulerInfo"]["health"]["lastrun"]
     kept = ("id", "state", "queue", "runningContainers", "allocatedMB", "queueUsagePercentage", "clusterUsagePercentage")
-    return {"scheduler": rest(cluster, "scheduler"), "metrics": rest(cluster, "metrics"), "queues": queues,
+    return {"scheduler": scheduler, "metrics": rest(cluster, "metrics"), "queues": queues,
             "app": {key: told[key] for key in kept},
             "nodes": [(one["id"], one["state"], one["usedResource"]) for one in rest(cluster, "nodes")["nodes"]["node"]],
             "conf": fetch(f"http://{cluster.endpoints()['rm.http']}/conf?name={PREFIX}root.gpu.capacity")}
