@@ -37,7 +37,7 @@ th{font-weight:600;font-size:.85rem;opacity:.75;white-space:nowrap}.facts th{wid
 .bar i{position:absolute;top:0;bottom:0;left:0;background:var(--bar)}.bar i.over{background:var(--more)}\
 .bar u{position:absolute;top:0;bottom:0;width:2px;background:currentColor;opacity:.6}\
 .bar s{position:absolute;top:0;bottom:0;background:var(--soft)}.bar i.kept{background:var(--bad);opacity:.5}\
-.fit td{overflow-wrap:anywhere}\
+.fit td{overflow-wrap:anywhere}.fit .one{white-space:nowrap}\
 .ok{color:var(--ok)}.bad{color:var(--bad)}\
 .gpus{display:flex;flex-wrap:wrap;gap:.3rem;width:24rem}\
 .gpu{border:1px solid var(--line);border-radius:.3rem;padding:.05rem .4rem;font-size:.85rem}\
@@ -231,7 +231,7 @@ fn bar(usage: &QueueUsage) -> String {
     format!(
         "<td><div class=\"bar\"><s style=\"width:{maximum:.1}%\"></s>\
          <i{over} style=\"width:{used:.1}%\"></i>{kept}\
-         <u style=\"left:calc({guaranteed:.1}% - 2px)\"></u></div></td><td>{used:.1} %</td>\
+         <u style=\"left:calc({guaranteed:.1}% - 2px)\"></u></div></td><td class=\"one\">{used:.1} %</td>\
          <td>{guaranteed:.1} %</td><td>{maximum:.1} %</td>"
     )
 }
@@ -275,7 +275,7 @@ fn queue_row(out: &mut String, queue: &QueueReport, view: &View, types: &Resourc
         if partition.label.is_empty() {
             put!(
                 out,
-                "<tr><td style=\"padding-left:{indent:.1}rem\" title=\"{}\">{}</td><td>{}</td>{bar}\
+                "<tr><td class=\"one\" style=\"padding-left:{indent:.1}rem\" title=\"{}\">{}</td><td class=\"one\">{}</td>{bar}\
                  <td>{running} running, {waiting} waiting</td><td>{held}</td><td>{waits}</td>\
                  <td>{preempted}</td></tr>\n",
                 escape(&queue.path),
