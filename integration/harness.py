@@ -266,6 +266,8 @@ class Cluster:
         while self.after_stop:
             self.after_stop.pop()()
         require(done.returncode == 0, f"the cluster did not stop: {done.stdout[-1500:]}")
+        # A hundred clusters' daemons, unstripped, are more than many a disk has room for.
+        shutil.rmtree(self.directory / "bin", ignore_errors=True)
 
     def leftovers(self):
         """Processes that belong to this cluster: started from it, or containers of it."""
