@@ -1,10 +1,11 @@
 """Changes of running applications by the stock CLI: queue, priority, lifetime; what it says, and what follows."""
 
+import json
 import re
 import time
 
 from harness import RemoteError, require, require_match, wait_for
-from scenarios.acls import LISTS, as_user
+from scenarios.acls import LISTS, as_user, ask
 from scenarios.cli import UNKNOWN, Transcript, normalised
 from scenarios.clients import app_of, queue_of
 from scenarios.containers import Master
@@ -38,6 +39,23 @@ class Changes(Transcript):
             self.text += f"$ {name} {normalised(self.bench, ' '.join(args))}\n{error.java_class}: {said}\n"
         self.text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+0000", "<time>", self.text)
         self.text = re.sub(r"RemainingTime : \d+seconds", "RemainingTime : <n>seconds", self.text)
+
+
+class RestChanges(Changes):
+    """Requests to the ResourceManager's REST and what it answered."""
+
+    def send(self, method, path, body=None):
+        """Notes a request of the application's owner, and the answer."""
+        url = f"http://{self.bench.cluster.endpoints()['rm.http']}/ws/v1/cluster/{path}"
+        status, text, headers = ask(url, "nobody", method, body, {"Content-Type": "application/json"} if body else None)
+        kind = "text"  # which stock Hadoop calls JSON
+        if text.startswith("{"):
+            kind = headers.get("Content-Type")
+            text = json.dumps(json.loads(text), sort_keys=True)
+        text = re.sub(r'"remainingTimeInSeconds": \d+', '"remainingTimeInSeconds": <n>', text)
+        text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+0000", "<time>", text)
+        request = normalised(self.bench, f"{method} {path} {body or ''}".strip())
+        self.text += f"$ {request}\n{status} {kind}\n{normalised(self.bench, text)}\n"
 
 
 def application(cluster, *words):
@@ -77,6 +95,59 @@ def change(bench):
     log.run("ApplicationCLI", "application", "-status", master.app)
     cluster.stop()
     log.compare("change")
+
+
+# Paths below an application and what is put there.
+PUTS = [
+    ("queue", '{"queue":"default"}'), ("queue", '{"queue":"root.gpu"}'), ("queue", "much"),
+    ("priority", '{"priority":3}'), ("priority", '{"priority":11}'), ("priority", '{"priority":-1}'),
+    ("timeout", '{"timeout":{"type":"LIFETIME","expiryTime":"2999-01-01T00:00:00.000+0000"}}'),
+]
+# What a stock ResourceManager answers with 503, or takes for 0, and what Heddle says to it.
+MISTAKES = [
+    ("queue", '{"queue":"nowhere"}', "The specified Queue: nowhere doesn't exist"),
+    ("queue", '{"queue":"root"}', "The specified Queue: root is not a Leaf Queue."),
+    ("priority", '{"priority":"much"}', "WebApplicationException"),
+    ("timeout", '{"timeout":{"type":"LIFETIME","expiryTime":"1999-01-01T00:00:00.000+0000"}}',
+     "Expire time is less than current time, "),
+    ("timeout", '{"timeout":{"type":"LIFETIME","expiryTime":"soon"}}', "Configured timeout value is soon"),
+    ("timeout", '{"timeout":{"type":"LIFETIME"}}', "Timeout type or ExpiryTime is null."),
+]
+
+
+@check("rest/change")
+def change_by_rest(bench):
+    """Queue, priority and lifetime over REST: of a running application, of one that ended, of one that nobody knows;
+    who may use a queue."""
+    cluster = bench.fresh_cluster(keys=KEYS)
+    own = OwnBench(bench, cluster)
+
+    def all_of(log, app):
+        for path in ("queue", "priority", "timeouts", "timeouts/LIFETIME", "timeouts/much"):
+            log.send("GET", f"apps/{app}/{path}")
+        for path, body in PUTS:
+            log.send("PUT", f"apps/{app}/{path}", body)
+
+    with Master(own, "to change") as master:
+        own.cli_app, own.logs = master.app, bench.logs
+        log = RestChanges(own)
+        all_of(log, master.app)
+        all_of(log, UNKNOWN)
+        log.send("GET", "apps/much/queue")
+        for asked in ("root.gpu", "gpu", "nowhere"):
+            log.send("GET", f"queues/{asked}/access")
+        if bench.target == "heddle":
+            before = app_of(cluster, master.app)
+            for path, body, why in MISTAKES:
+                url = f"http://{cluster.endpoints()['rm.http']}/ws/v1/cluster/apps/{master.app}/{path}"
+                status, text, _ = ask(url, "nobody", "PUT", body, {"Content-Type": "application/json"})
+                require(status == 400 and why in text, f"{path} {body}: {status} {text}")
+            after = app_of(cluster, master.app)
+            require(all(before[key] == after[key] for key in ("queue", "priority")), f"{before} became {after}")
+    cluster.wait_state(master.app, {"FINISHED"})
+    all_of(log, master.app)
+    cluster.stop()
+    log.compare("change-rest")
 
 
 def held_mb(cluster):

@@ -364,6 +364,10 @@ async fn queue_access(
             "User={by} doesn't haven access to queue={asked} so it cannot check ACLs for other users."
         ));
     }
+    if user.is_empty() {
+        // of `UserGroupInformation.createRemoteUser`
+        return format.illegal_argument("Null user".to_owned());
+    }
     let acl = match kind.as_str() {
         "SUBMIT_APPLICATIONS" => QueueAcl::SubmitApplications,
         "ADMINISTER_QUEUE" => QueueAcl::AdministerQueue,
