@@ -153,7 +153,8 @@ def kill(bench):
     console = bench.cluster.console
     app = console("submit", name="to kill", command="exec sleep 621", attempts=1)["app"]
     bench.cli_app = app
-    bench.cluster.wait_state(app, {"ACCEPTED"})
+    # Progress is that of a master that was launched.
+    wait_for("its master", lambda: [one["state"] for one in console("attempts", app=app)] == ["LAUNCHED"])
     log = Transcript(bench)
     log.run("ApplicationCLI", "application", "-kill", app)
     bench.cluster.wait_state(app, {"KILLED"})
